@@ -47,22 +47,18 @@ fn build_line(package: &str) -> [&str; 6] {
     ["npm", "run", "--silent", "build", "--workspace", package]
 }
 
-/// Builds the documents as a site, `packages/site/dist`. The page of commands comes from `program`, if it exists.
-pub(crate) fn build_site(program: &str) -> anyhow::Result<()> {
+/// Builds the documents as a site, `packages/site/dist`.
+pub(crate) fn build_site() -> anyhow::Result<()> {
     install_packages()?;
-    let line = build_line("@nowcast/site");
-    let env = [("NOWCAST_BIN", program)];
-    step::run_with_env(&line, if Path::new(program).exists() { &env } else { &[] })
+    step::run(&build_line("@nowcast/site"))
 }
 
 /// Builds the documents for the address `/docs/`, where `nowcast serve --docs` serves them, into `folder`.
-pub(crate) fn build_served_site(program: &str, folder: &Path) -> anyhow::Result<()> {
+pub(crate) fn build_served_site(folder: &Path) -> anyhow::Result<()> {
     install_packages()?;
     let folder = folder.to_string_lossy();
     let line = build_line("@nowcast/site");
-    let mut env = vec![("NOWCAST_DOCS_BASE", "/docs/"), ("NOWCAST_DOCS_OUT", &*folder)];
-    env.extend(Path::new(program).exists().then_some(("NOWCAST_BIN", program)));
-    step::run_with_env(&line, &env)
+    step::run_with_env(&line, &[("NOWCAST_DOCS_BASE", "/docs/"), ("NOWCAST_DOCS_OUT", &*folder)])
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {

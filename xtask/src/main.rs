@@ -67,8 +67,6 @@ enum Command {
     /// Build the packages of TypeScript, and the self-contained release binary: target/release/nowcast
     Build,
     /// Build the documents as a site: packages/site/dist
-    ///
-    /// The page of commands needs the program: build it before by `cargo xtask build`.
     Docs(serve::DocsArgs),
     /// Compare the costs of calls in C with those in Rust, by instructions and by time, and measure calls in Python
     Costs,

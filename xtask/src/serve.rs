@@ -68,17 +68,15 @@ fn build_program() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds the documents, with the commands of the program if it was built.
+/// Builds the documents.
 pub(crate) fn build_site(args: &DocsArgs) -> anyhow::Result<()> {
-    let program = step::target_dir().join("release/nowcast");
-    let program = program.to_string_lossy();
     if args.served {
         let folder = step::target_dir().join("docs");
-        client::build_served_site(&program, &folder)?;
+        client::build_served_site(&folder)?;
         eprintln!("built {0}; to read it: nowcast serve --docs={0}", folder.display());
         return Ok(());
     }
-    client::build_site(&program)?;
+    client::build_site()?;
     eprintln!(
         "built {}; to read it: npm run preview --workspace @nowcast/site",
         step::root().join("packages/site/dist").display()

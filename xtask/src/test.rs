@@ -67,7 +67,7 @@ const STEPS: &[Step] = &[
     always("typescript tests", typescript_tests),
     always("sessions across languages", |_| sessions_across_languages()),
     always("python", |_| bindings::run(&Built::find().program)),
-    always("documents", |_| client::build_site(&Built::find().program)),
+    always("documents", |_| client::build_site()),
     Step { name: "browser tests", is_asked: |args| !args.without_browser, run: browser_tests },
     long("a stock WebTransport client", |_| interop::run()),
     long("rust documentation", |_| rust_docs()),

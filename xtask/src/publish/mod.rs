@@ -134,9 +134,9 @@ fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
         Some(given) => vec![program::of_this_machine(given.clone())?],
         None => program::build_all(&targets, args.platforms.is_empty())?,
     };
-    let first = programs.first().context("no target of this machine could be built")?;
+    anyhow::ensure!(!programs.is_empty(), "no target of this machine could be built");
     let docs = step::target_dir().join("docs");
-    client::build_served_site(&first.path.to_string_lossy(), &docs)?;
+    client::build_served_site(&docs)?;
     let licences = bom::write_list(places)?;
     for program in &programs {
         archive::make(places, program, &docs, &licences)?;

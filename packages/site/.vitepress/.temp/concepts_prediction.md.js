@@ -1,0 +1,19 @@
+import { ssrRenderAttrs } from "vue/server-renderer";
+import { useSSRContext } from "vue";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const __pageData = JSON.parse('{"title":"Prediction","description":"","frontmatter":{},"headers":[],"relativePath":"concepts/prediction.md","filePath":"concepts/prediction.md"}');
+const _sfc_main = { name: "concepts/prediction.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="prediction" tabindex="-1">Prediction <a class="header-anchor" href="#prediction" aria-label="Permalink to &quot;Prediction&quot;">​</a></h1><p>The server decides everything. Your input needs half a round trip to the server, and the effect another half back. These methods hide the delay:</p><table tabindex="0"><thead><tr><th>entities</th><th>method</th><th>shown time</th></tr></thead><tbody><tr><td>your own avatar</td><td><strong>prediction</strong>: the page computes its steps at once, with the server&#39;s movement rules</td><td>now</td></tr><tr><td>other people and objects</td><td><strong>interpolation</strong>: the page shows them between two received poses</td><td>a moment ago</td></tr><tr><td>an item that you grab or throw</td><td><strong>predicted actions</strong>: <code>predict = &quot;grab&quot;</code> or <code>&quot;throw&quot;</code> in the binding</td><td>now</td></tr><tr><td>your avatar, while your own action throws it</td><td><strong>predicted actions</strong>: <code>predict = &quot;launch&quot;</code></td><td>now</td></tr><tr><td>bodies that you push</td><td><strong>interpolation</strong>: the push shows a round trip later</td><td>a moment ago</td></tr></tbody></table><h2 id="your-own-avatar" tabindex="-1">Your own avatar <a class="header-anchor" href="#your-own-avatar" aria-label="Permalink to &quot;Your own avatar&quot;">​</a></h2><p><code>createPoses(world)</code> gives every entity&#39;s pose in a frame, and predicts your avatar. When a snapshot arrives, the prediction starts from the confirmed pose and replays the steps that the server has not confirmed. If both sides computed the same pose, you see no change. Otherwise the difference fades within a fraction of a second. <a href="/spec/movement.html">The specification</a> defines the walk to the last bit.</p><h2 id="others" tabindex="-1">Others <a class="header-anchor" href="#others" aria-label="Permalink to &quot;Others&quot;">​</a></h2><p>Packets arrive at uneven times. The interpolator keeps a delay that covers most packets, and grows with jitter. Press H on the page to see the delay.</p><h2 id="actions-on-a-moving-target" tabindex="-1">Actions on a moving target <a class="header-anchor" href="#actions-on-a-moving-target" aria-label="Permalink to &quot;Actions on a moving target&quot;">​</a></h2><p>You see a ball in the past when you kick. With <a href="/how-to/bodies.html#lag-compensation">lag compensation</a>, rules judge an action by the positions that you saw, at most half a second back.</p><h2 id="limits-of-prediction" tabindex="-1">Limits of prediction <a class="header-anchor" href="#limits-of-prediction" aria-label="Permalink to &quot;Limits of prediction&quot;">​</a></h2><ul><li>Only the picture is predicted. The rules decide, and a refused action glides back.</li><li>Collisions with other players&#39; avatars are predicted to some centimetres, because their next input is unknown.</li><li>Attributes, scores and events are never predicted.</li></ul></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("concepts/prediction.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const prediction = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  prediction as default
+};

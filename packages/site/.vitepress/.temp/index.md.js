@@ -1,0 +1,35 @@
+import { resolveComponent, withCtx, createVNode, useSSRContext } from "vue";
+import { ssrRenderAttrs, ssrRenderComponent, ssrRenderAttr } from "vue/server-renderer";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const _imports_0 = "/files/docs/images/world.jpg";
+const __pageData = JSON.parse('{"title":"Nowcast","description":"","frontmatter":{},"headers":[],"relativePath":"index.md","filePath":"index.md"}');
+const _sfc_main = { name: "index.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  const _component_ClientOnly = resolveComponent("ClientOnly");
+  const _component_LiveWorld = resolveComponent("LiveWorld");
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="nowcast" tabindex="-1">Nowcast <a class="header-anchor" href="#nowcast" aria-label="Permalink to &quot;Nowcast&quot;">​</a></h1><p>Nowcast is a real-time engine for shared virtual worlds: newest state first, events never lost, from shared memory to the browser.</p>`);
+  _push(ssrRenderComponent(_component_ClientOnly, null, {
+    default: withCtx((_, _push2, _parent2, _scopeId) => {
+      if (_push2) {
+        _push2(ssrRenderComponent(_component_LiveWorld, null, null, _parent2, _scopeId));
+      } else {
+        return [
+          createVNode(_component_LiveWorld)
+        ];
+      }
+    }),
+    _: 1
+  }, _parent));
+  _push(`<p><img${ssrRenderAttr("src", _imports_0)} alt="Four people in a Nowcast world, one carrying a block, seen by a fifth"></p><h2 id="begin" tabindex="-1">Begin <a class="header-anchor" href="#begin" aria-label="Permalink to &quot;Begin&quot;">​</a></h2><p><a href="/how-to/install.html">Install Nowcast</a> gives you the program <code>nowcast</code>. Each tutorial takes about ten minutes:</p><table tabindex="0"><thead><tr><th>you want to</th><th>page</th></tr></thead><tbody><tr><td>make a world, and change it while people play</td><td><a href="/tutorials/first-world.html">Your first world in ten steps</a></td></tr><tr><td>make a world in TypeScript</td><td><a href="/tutorials/world-in-typescript.html">A world in TypeScript</a></td></tr><tr><td>draw a world on your own page</td><td><a href="/tutorials/first-page.html">Your first page</a></td></tr><tr><td>connect two programs</td><td><a href="/tutorials/first-channel.html">Your first channel</a></td></tr><tr><td>see the difference to TCP and UDP</td><td><a href="/lab.html">The playable lab</a></td></tr></tbody></table><h2 id="make-worlds" tabindex="-1">Make worlds <a class="header-anchor" href="#make-worlds" aria-label="Permalink to &quot;Make worlds&quot;">​</a></h2><table tabindex="0"><thead><tr><th>task</th><th>page</th></tr></thead><tbody><tr><td>rules, state, timers, tests, a new version</td><td><a href="/how-to/rules.html">Rules and reload</a></td></tr><tr><td>bodies, walkers, vehicles, owners, lag compensation</td><td><a href="/how-to/bodies.html">Bodies and movement</a></td></tr><tr><td>actions, looks, models, screens, sounds, panels</td><td><a href="/how-to/pages.html">Actions and pages</a></td></tr><tr><td>accounts, saved data, roles, commands, portals</td><td><a href="/how-to/players.html">Players and saved data</a></td></tr><tr><td>what each client receives, slow links, budgets</td><td><a href="/how-to/interest.html">Interest and limits</a></td></tr><tr><td>doors, platforms, portals, characters, leaderboards</td><td><a href="/how-to/recipes.html">Recipes</a></td></tr><tr><td>headsets and voices</td><td><a href="/how-to/headsets.html">Headsets and voices</a></td></tr><tr><td>look inside, edit in the browser, go back in time</td><td><a href="/how-to/studio.html">The studio</a>, <a href="/how-to/assistants.html">for assistants</a></td></tr></tbody></table><h2 id="run-servers" tabindex="-1">Run servers <a class="header-anchor" href="#run-servers" aria-label="Permalink to &quot;Run servers&quot;">​</a></h2><table tabindex="0"><thead><tr><th>task</th><th>page</th></tr></thead><tbody><tr><td>admission, roles, rooms, addresses</td><td><a href="/how-to/server.html">Run a server</a></td></tr><tr><td>internet: TLS, proxy, systemd, Docker</td><td><a href="/how-to/deploy.html">Deploy in public</a></td></tr><tr><td>restore, history, bans</td><td><a href="/how-to/stored-worlds.html">Stored worlds</a></td></tr><tr><td>several servers</td><td><a href="/how-to/cluster.html">Run a cluster</a></td></tr><tr><td>my login, my database, my events</td><td><a href="/how-to/back-end.html">Use my back end</a></td></tr><tr><td>a symptom</td><td><a href="/how-to/troubleshooting.html">Troubleshooting</a></td></tr></tbody></table><h2 id="write-clients" tabindex="-1">Write clients <a class="header-anchor" href="#write-clients" aria-label="Permalink to &quot;Write clients&quot;">​</a></h2><ul><li>TypeScript: <a href="/how-to/sdk.html">SDK</a>, <a href="/how-to/three.html">three.js</a>, <a href="/how-to/page-parts.html">page parts</a>, <a href="/how-to/react.html">React</a>, <a href="/how-to/bot.html">a bot</a></li><li><a href="/how-to/rust.html">Rust</a>, <a href="/how-to/python.html">Python</a>, <a href="/how-to/c-and-cpp.html">C, C++, Godot, Unity</a></li><li>any language without an SDK: <a href="/spec/plain.html#8-example">the plain protocol</a></li><li><a href="/how-to/migrate.html">Migrate</a> from Colyseus, socket.io, Roblox, Luanti, ROS or MessagePack; <a href="/how-to/wireshark.html">Wireshark</a></li></ul><h2 id="understand" tabindex="-1">Understand <a class="header-anchor" href="#understand" aria-label="Permalink to &quot;Understand&quot;">​</a></h2><p><a href="/concepts/worlds.html">Worlds and rooms</a>, <a href="/concepts/updatable-queue.html">the updatable queue</a>, <a href="/concepts/age.html">age</a>, <a href="/concepts/prediction.html">prediction</a>, <a href="/concepts/durability.html">durability</a>, <a href="/concepts/which-protocol.html">which protocol?</a></p><h2 id="look-up" tabindex="-1">Look up <a class="header-anchor" href="#look-up" aria-label="Permalink to &quot;Look up&quot;">​</a></h2><p><a href="/reference/world-luau.html">Worlds in Luau</a> and <a href="/reference/world-typescript.html">TypeScript</a>, <a href="/reference/sdk.html">SDK</a>, <a href="/reference/cli.html">commands</a>, <a href="/reference/limits.html">limits</a>, <a href="/reference/costs.html">costs</a>, <a href="/reference/errors.html">errors</a>, <a href="/reference/metrics.html">metrics</a>, <a href="/reference/studio.html">studio interface</a>, <a href="/reference/store.html">the store</a>, <a href="/reference/cluster.html">clusters</a>, <a href="/reference/glossary.html">glossary</a>, <a href="/measurements/">measurements</a>, <a href="/spec/queue.html">specification</a></p></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("index.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const index = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  index as default
+};

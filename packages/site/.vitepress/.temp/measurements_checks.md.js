@@ -1,0 +1,19 @@
+import { ssrRenderAttrs } from "vue/server-renderer";
+import { useSSRContext } from "vue";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const __pageData = JSON.parse('{"title":"Long checks","description":"","frontmatter":{},"headers":[],"relativePath":"measurements/checks.md","filePath":"measurements/checks.md"}');
+const _sfc_main = { name: "measurements/checks.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="long-checks" tabindex="-1">Long checks <a class="header-anchor" href="#long-checks" aria-label="Permalink to &quot;Long checks&quot;">​</a></h1><p>These checks take longer than CI (26 and 27 November 2026, two shared cores). The faults that they found are fixed, and their seeds are regression tests.</p><table tabindex="0"><thead><tr><th>check</th><th>command</th><th>amount</th><th>result</th></tr></thead><tbody><tr><td>fuzzed replication payloads</td><td><code>cargo xtask fuzz replication</code></td><td>4,982,498 executions in 701 s</td><td>no fault</td></tr><tr><td>fuzzed world messages</td><td><code>cargo xtask fuzz world_messages</code></td><td>6,614,307 executions in 701 s</td><td>one fault, fixed: a 26-byte message allocated 48 MB</td></tr><tr><td>sessions in virtual time</td><td><code>cargo xtask lab soak --seeds 200000 --first 3000000</code></td><td>258.6 virtual hours, 176,324 carriers that died</td><td>no law broken</td></tr><tr><td>sessions whose processes are killed</td><td><code>cargo xtask lab soak --restarts --seeds 60000 --first 4000000</code></td><td>94.1 h, 74,569 killed processes, 1,896,936 durable actions</td><td>no law broken</td></tr><tr><td>the same with the TypeScript session at alternating ends</td><td><code>cargo xtask lab soak --typescript --seeds 20000 --first 2000000</code></td><td>25.4 h, 17,432 carriers that died</td><td>no law broken</td></tr><tr><td>interest over lossy links, in Rust</td><td><code>NOWCAST_SEEDS=10000 cargo test --release -p nowcast-replication --test interest</code></td><td>10,000 seeds</td><td>each client had the rows that the server has in its interest set</td></tr><tr><td>the same recordings in TypeScript</td><td><code>NOWCAST_PLAYS=FILE npx vitest run packages/nowcast/test/world/sight.test.ts</code></td><td>30,000 recordings</td><td>the same</td></tr><tr><td>restored worlds with every feature</td><td><code>NOWCAST_SEEDS=1000 cargo test --workspace --test script commands_portals</code></td><td>1,000 seeds, 150 steps</td><td>original and copy equal to the last bit</td></tr><tr><td>restored worlds with bodies, joints, walkers and owners</td><td><code>NOWCAST_SEEDS=1000 cargo test --workspace --test engine -- a_restored_world owners</code></td><td>1,000 seeds, 400 steps; 1,000 seeds, 240 steps</td><td>original and copy equal to the last bit</td></tr></tbody></table><h2 id="ci-steps" tabindex="-1">CI steps <a class="header-anchor" href="#ci-steps" aria-label="Permalink to &quot;CI steps&quot;">​</a></h2><p><code>.ci/run</code> installs the tools (<code>cargo xtask install-tools</code>), and runs <code>cargo xtask test</code>, which prints each step&#39;s time. <code>--long</code> adds more seeds, foreign clients, all browser files and the installation ways. <code>NOWCAST_SEEDS</code>, <code>NOWCAST_CASES</code> and <code>NOWCAST_KILLS</code> set single tests&#39; numbers, and <code>NOWCAST_LONG=1</code> selects a test&#39;s long form. <code>cargo xtask test --help</code> lists the options.</p></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("measurements/checks.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const checks = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  checks as default
+};
