@@ -2,6 +2,8 @@
 
 mod limits;
 mod sessions;
+#[cfg(test)]
+mod tests;
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -26,8 +28,10 @@ use crate::{clock, io, random};
 
 /// Time after which a carrier without a HELLO is closed (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of channels that the application has not accepted yet. Above it, new sessions are refused as busy.
+/// Maximum number of channels that the application has not accepted yet. Above it, new sessions are refused as busy. A session
+/// counts only after its peer's proof, so clients that begin slowly keep out nobody.
 const BACKLOG_MAX: usize = 1_024;
+const NOT_ACCEPTING: &str = "the service does not accept now";
 
 /// Receives accepted carriers; cheap to clone.
 ///
@@ -211,7 +215,7 @@ impl Inner {
             None => {
                 if let Some(begun) = self.begin(carrier, entry, permit, &hello, &packet) {
                     drop((hello, packet));
-                    begun.run(&self.sessions).await;
+                    begun.run(&self.sessions, &self.permits).await;
                 }
             }
         }
@@ -255,11 +259,10 @@ impl Inner {
             refuse(carrier, hello, code, text);
             None
         };
-        // A slot in the queue is reserved before the channel opens, so that no open channel is lost.
-        let Ok(ready) = self.ready.clone().try_reserve_owned() else {
+        if self.ready.capacity() == 0 || self.ready.is_closed() {
             self.permits.count(Counted::Busy);
-            return refused(carrier, CloseCode::BUSY, "the service does not accept now");
-        };
+            return refused(carrier, CloseCode::BUSY, NOT_ACCEPTING);
+        }
         let Some(permit) = permit.become_session() else {
             return refused(carrier, CloseCode::BUSY, "the service accepts no more sessions");
         };
@@ -276,7 +279,7 @@ impl Inner {
         if let Some(identity) = identity {
             self.sessions.insert(identity.session, &shared);
         }
-        Some(Begun { shared, identity, entry, permit, ready })
+        Some(Begun { shared, identity, entry, permit, ready: self.ready.clone() })
     }
 }
 
@@ -286,20 +289,30 @@ struct Begun {
     identity: Option<Resume>,
     entry: Entry,
     permit: Permit,
-    ready: mpsc::OwnedPermit<Channel>,
+    ready: mpsc::Sender<Channel>,
 }
 
 impl Begun {
     /// Runs the session until it is closed.
-    async fn run(self, sessions: &Sessions) {
+    async fn run(self, sessions: &Sessions, permits: &Permits) {
         let Self { shared, identity, entry, permit, ready } = self;
         let mut changes = shared.lock().watch();
         let opening = async {
             // The carrier may end between our answer and the peer's proof. The session then opens on a later carrier.
             let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
             let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
-            if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
-                ready.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), entry))));
+            if !matches!(opened.as_deref(), Ok((Phase::Open, _))) {
+                return;
+            }
+            drop(opened);
+            match ready.try_reserve() {
+                Ok(slot) => {
+                    slot.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), entry))));
+                }
+                Err(_) => {
+                    permits.count(Counted::Busy);
+                    shared.lock().close(clock::now(), CloseCode::BUSY, NOT_ACCEPTING);
+                }
             }
         };
         let mut driver = Driver::new(Arc::clone(&shared));

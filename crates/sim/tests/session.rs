@@ -71,6 +71,22 @@ fn without_a_common_version_a_session_is_refused_by_name_in_fewer_bytes_than_rec
 }
 
 #[test]
+fn a_peer_without_a_proof_whose_carrier_ended_is_given_up_after_the_handshake_timeout() {
+    let config = Config::default();
+    let now = Time::from_millis(1);
+    let give_up = now + config.handshake_timeout;
+    assert!(config.handshake_timeout < config.limits.resume_timeout);
+    let mut session = Session::accept(now, config, Carrier::DATAGRAMS, Entropy([1; 48]));
+    session.handle_packet(now, &hello(1, None));
+    session.detach(now);
+    session.handle_timeout(give_up - MS);
+    assert!(!session.is_closed(), "a peer that has WELCOME may return");
+    assert_eq!(session.poll_timeout(give_up - MS), Some(give_up));
+    session.handle_timeout(give_up);
+    assert!(session.is_over());
+}
+
+#[test]
 fn a_lost_update_is_not_sent_again_after_a_newer_one() {
     let mut pair = open_pair(delayed(25));
     let link = LinkConfig { loss: Loss::Random(1.0), ..delayed(25) };

@@ -37,7 +37,8 @@ enum Phase {
     },
     Open,
     Detached {
-        since: Time,
+        /// The time at which the session ends unless a carrier is attached before.
+        until: Time,
         /// Whether packets may still arrive on the carrier. The carrier fell silent while the session was open.
         is_attached: bool,
     },
@@ -215,16 +216,18 @@ impl Handshake {
         if self.identity.is_none() {
             return self.give_up(now, "the carrier died before the session began");
         }
-        Some(self.begin_detached(now, false))
+        // Only a peer that has received our WELCOME can return, and most such peers have proven it.
+        let is_unproven = matches!(self.phase, Phase::Answered { .. }) && !self.is_resumed();
+        Some(self.begin_detached(now, false, if is_unproven { self.timeout } else { self.resume_timeout }))
     }
 
     /// Regards the carrier of an open session as dead, only because it is silent.
     pub(super) fn fell_silent(&mut self, now: Time) -> Notice {
-        self.begin_detached(now, true)
+        self.begin_detached(now, true, self.resume_timeout)
     }
 
-    fn begin_detached(&mut self, now: Time, is_attached: bool) -> Notice {
-        self.phase = Phase::Detached { since: now, is_attached };
+    fn begin_detached(&mut self, now: Time, is_attached: bool, timeout: Duration) -> Notice {
+        self.phase = Phase::Detached { until: now + timeout, is_attached };
         Notice::Detached
     }
 
@@ -241,6 +244,11 @@ impl Handshake {
             Phase::Closed
         };
         Some(notice)
+    }
+
+    /// Whether the newest HELLO of an acceptor's peer resumed the session.
+    fn is_resumed(&self) -> bool {
+        self.identity.is_some_and(|identity| identity.epoch > 0)
     }
 
     fn give_up(&mut self, now: Time, reason: &str) -> Option<Notice> {
@@ -385,7 +393,7 @@ impl Handshake {
                 if !data.frames().any(|frame| frame == proof) {
                     return Admission::Unproven;
                 }
-                let resumed = self.identity.is_some_and(|identity| identity.epoch > 0);
+                let resumed = self.is_resumed();
                 self.phase = Phase::Open;
                 Admission::Proven(Notice::Opened { resumed })
             }
@@ -432,12 +440,12 @@ impl Handshake {
                 self.give_up(now, "no answer within the handshake time-out")
             }
             Phase::Answered { .. } if now.since(last_heard) >= self.timeout => {
-                if self.identity.is_some_and(|identity| identity.epoch > 0) {
+                if self.is_resumed() {
                     return self.detach(now);
                 }
                 self.give_up(now, "the peer was not proven within the handshake time-out")
             }
-            Phase::Detached { since, .. } if now.since(*since) >= self.resume_timeout => {
+            Phase::Detached { until, .. } if now >= *until => {
                 self.give_up(now, "no new carrier within the resume time-out")
             }
             Phase::Closing { until, .. } if now >= *until => {
@@ -454,7 +462,7 @@ impl Handshake {
             Phase::Connecting { began, next, .. } => Some((*next).min(*began + self.timeout)),
             Phase::Answered { answer_due: true, .. } | Phase::Refusing { .. } => Some(now),
             Phase::Answered { .. } => Some(last_heard + self.timeout),
-            Phase::Detached { since, .. } => Some(*since + self.resume_timeout),
+            Phase::Detached { until, .. } => Some(*until),
             Phase::Closing { due: true, .. } => Some(now),
             Phase::Closing { until, .. } => Some(*until),
             Phase::Open | Phase::Listening | Phase::Closed => None,
@@ -499,8 +507,11 @@ impl Handshake {
             Phase::Refusing { refuse, ends } => {
                 refuse.write(out);
                 let closed = Closed { code: refuse.code, reason: refuse.text.clone(), by: ClosedBy::Us };
-                let notice =
-                    if *ends { self.end(now, closed) } else { Some(self.begin_detached(now, false)) };
+                let notice = if *ends {
+                    self.end(now, closed)
+                } else {
+                    Some(self.begin_detached(now, false, self.resume_timeout))
+                };
                 (true, notice)
             }
             _ => (false, None),

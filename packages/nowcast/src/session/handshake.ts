@@ -38,7 +38,7 @@ export type Phase =
    * Whether a carrier is still attached that was regarded as dead because of its silence. Packets
    * may arrive on it again.
    */
-  | { readonly name: "detached"; readonly sinceUs: number; readonly isAttached: boolean }
+  | { readonly name: "detached"; readonly untilUs: number; readonly isAttached: boolean }
   | {
       readonly name: "closing";
       readonly closed: Closed;
@@ -135,16 +135,22 @@ export class Handshake {
       this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
       return;
     }
-    this.#beginDetached(nowUs, false);
+    // Only a peer that has received our WELCOME can return, and most such peers have proven it.
+    const isUnproven = this.#phase.name === "answered" && this.#epoch === 0;
+    this.#beginDetached(
+      nowUs,
+      false,
+      isUnproven ? this.#config.handshakeTimeoutMs * 1_000 : this.#resumeTimeoutUs,
+    );
   }
 
   /** Regards the carrier of an open session as dead because of its silence. */
   fellSilent(nowUs: number): void {
-    this.#beginDetached(nowUs, true);
+    this.#beginDetached(nowUs, true, this.#resumeTimeoutUs);
   }
 
-  #beginDetached(nowUs: number, isAttached: boolean): void {
-    this.#phase = { name: "detached", sinceUs: nowUs, isAttached };
+  #beginDetached(nowUs: number, isAttached: boolean, timeoutUs: number): void {
+    this.#phase = { name: "detached", untilUs: nowUs + timeoutUs, isAttached };
     this.#notify({ type: "detached" });
   }
 
@@ -305,7 +311,7 @@ export class Handshake {
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
     if (phase.name === "connecting" && nowUs - phase.attempt.beganUs >= handshakeUs) this.#gaveUp(nowUs);
     else if (phase.name === "answered" && nowUs - lastHeardUs >= handshakeUs) this.#gaveUp(nowUs);
-    else if (phase.name === "detached" && nowUs - phase.sinceUs >= this.#resumeTimeoutUs) {
+    else if (phase.name === "detached" && nowUs >= phase.untilUs) {
       const reason = "no new carrier within the resume time-out";
       this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
     } else if (phase.name === "closing" && nowUs >= phase.untilUs) this.#phase = { name: "closed" };
@@ -332,7 +338,7 @@ export class Handshake {
       case "refusing":
         return nowUs;
       case "detached":
-        return phase.sinceUs + this.#resumeTimeoutUs;
+        return phase.untilUs;
       case "closing":
         return phase.isDue && phase.left > 0 ? nowUs : phase.untilUs;
       default:
@@ -357,7 +363,7 @@ export class Handshake {
     }
     if (phase.name !== "refusing") return false;
     writePacket(writer, phase.refuse);
-    if (!phase.ends) this.#beginDetached(nowUs, false);
+    if (!phase.ends) this.#beginDetached(nowUs, false, this.#resumeTimeoutUs);
     else this.end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
     return true;
   }

@@ -150,6 +150,16 @@ it.each([
   }
 });
 
+it("gives up a peer without a proof, whose carrier ended, after the handshake time-out", () => {
+  const session = Session.accept(MS, datagrams, entropy(1));
+  session.handlePacket(MS, hello(DEFAULT_LIMITS));
+  session.detach(MS);
+  session.handleTimeout(10_000 * MS);
+  expect(session.isClosed).toBe(false);
+  session.handleTimeout(10_001 * MS);
+  expect(session.isClosed).toBe(true);
+});
+
 it("drops the oldest of too many unread notices", () => {
   const pair = open(datagrams);
   pair.link.isCut = true;
