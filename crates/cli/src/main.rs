@@ -1,5 +1,6 @@
 //! The `nowcast` program. It has one subcommand for each crate, and no logic of its own.
 
+mod bots;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod generate;
@@ -45,6 +46,7 @@ enum Command {
     Names(names::Args),
     Listen(listen::Args),
     Ping(ping::Args),
+    Bots(bots::Args),
     Watch(watch::Args),
     Record(record::Args),
     Play(play::Args),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Names(args) => names::run(&args),
         Command::Listen(args) => listen::run(&args),
         Command::Ping(args) => ping::run(&args),
+        Command::Bots(args) => bots::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Play(args) => play::run(&args),

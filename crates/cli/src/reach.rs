@@ -13,8 +13,9 @@ use crate::serve::asked_to_stop;
 /// The service, and how to connect to it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
-    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME. ?token=TOKEN may follow
-    #[arg(value_name = "NAME")]
+    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or an address that a server prints: nowcast://HOST:PORT/NAME,
+    /// http://HOST:PORT/r/NAME, ws://HOST:PORT/ws/NAME. ?token=TOKEN may follow
+    #[arg(value_name = "NAME", value_parser = service)]
     service: String,
 
     /// The token [default: the environment variable NOWCAST_TOKEN]
@@ -40,6 +41,24 @@ enum CarrierName {
     WebTransport,
     #[value(name = "websocket")]
     WebSocket,
+}
+
+/// Turns the address of a page or of the plain protocol into that of the service.
+fn service(text: &str) -> Result<String, String> {
+    let Some((scheme, rest)) = text.split_once("://") else { return Ok(text.to_owned()) };
+    let folder = match scheme {
+        "http" | "https" => "/r/",
+        "ws" | "wss" => "/ws/",
+        _ => return Ok(text.to_owned()),
+    };
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, &rest[place.len()..]));
+    match place.trim_end_matches('/').split_once(folder) {
+        Some((host, name)) => Ok(format!("nowcast://{host}/{name}{query}")),
+        None => Err(format!(
+            "the address names no room: write {scheme}://{}{folder}NAME",
+            place.trim_end_matches('/')
+        )),
+    }
 }
 
 impl Reach {
@@ -173,6 +192,21 @@ mod tests {
         for wrong in ["tracker?hz=5", "tracker?token=a&hz=5"] {
             assert!(reach(wrong, None).token().unwrap_err().to_string().contains("?token=TOKEN"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn addresses_that_a_server_prints_name_the_service() {
+        for (printed, expected) in [
+            ("http://localhost:7777/r/plaza", "nowcast://localhost:7777/plaza"),
+            ("https://[::1]:7777/r/plaza/?token=a.b", "nowcast://[::1]:7777/plaza?token=a.b"),
+            ("ws://box:7777/ws/plaza", "nowcast://box:7777/plaza"),
+            ("nowcast://box:7777/plaza", "nowcast://box:7777/plaza"),
+            ("box/plaza", "box/plaza"),
+        ] {
+            assert_eq!(service(printed).as_deref(), Ok(expected));
+        }
+        let cure = service("http://box:7777/").unwrap_err();
+        assert!(cure.contains("http://box:7777/r/NAME"), "{cure}");
     }
 
     #[test]

@@ -47,6 +47,29 @@ pub(crate) fn port_of(server: &mut Child) -> u16 {
 }
 
 #[test]
+fn bots_play_at_each_printed_address_of_a_room() {
+    let mut server = nowcast(&["serve", "--no-data", "--port", "0"]).spawn().expect("the program starts");
+    let port = port_of(&mut server);
+    let reports: Vec<Output> =
+        ["http://localhost:PORT/r/plaza", "ws://localhost:PORT/ws/plaza", "nowcast://localhost:PORT/plaza"]
+            .iter()
+            .map(|address| {
+                let address = address.replace("PORT", &port.to_string());
+                nowcast(&["bots", &address, "--count", "2", "--seconds", "1"])
+                    .output()
+                    .expect("the program starts")
+            })
+            .collect();
+    let _ = server.kill();
+    let _ = server.wait();
+    for Output { status, stdout, stderr } in reports {
+        let said = String::from_utf8_lossy(&stdout);
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        assert!(said.starts_with("2 of 2 bots joined") && !said.contains(" 0.0 rounds"), "{said}");
+    }
+}
+
+#[test]
 fn misread_rust_log_is_named_in_a_warning() {
     let (mut server, _) = start_saying(Stdio::piped(), "nowcast=verbose");
     let logs = BufReader::new(server.stderr.take().expect("the standard error is piped"));
