@@ -33,6 +33,12 @@ pub(crate) struct Args {
     flags: Vec<String>,
 }
 
+/// Names that Windows reserves for devices. No folder there can have one of them.
+const DEVICES: [&str; 22] = [
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+    "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+];
+
 /// The flag that keeps the browser closed.
 const NO_OPEN: &str = "--no-open";
 
@@ -114,6 +120,13 @@ fn check_name(dir: &Path) -> anyhow::Result<()> {
     let Some(name) = dir.file_name().map(|name| name.to_string_lossy()) else {
         bail!("{} names no folder; nothing was made", dir.display());
     };
+    if DEVICES.contains(&name.to_ascii_lowercase().as_str()) {
+        bail!(
+            "{name} is the name of a device in Windows, so nobody could copy the world there; nothing was made. `nowcast new {}` \
+             makes a world",
+            dir.with_file_name(format!("{}-world", name_like(&name))).display()
+        )
+    }
     if is_world_name(&name) {
         return Ok(());
     }
@@ -207,5 +220,10 @@ mod tests {
             assert!(refused.contains(&format!("nowcast new worlds/{taken}")), "{refused}");
         }
         assert!(check_name(Path::new("park-2")).is_ok());
+        for device in ["nul", "NUL", "com1"] {
+            let refused = check_name(&Path::new("worlds").join(device)).unwrap_err().to_string();
+            let taken = format!("nowcast new worlds/{}-world", device.to_lowercase());
+            assert!(refused.contains("device in Windows") && refused.contains(&taken), "{refused}");
+        }
     }
 }
