@@ -228,7 +228,9 @@ impl Claims {
             !text.is_empty() && text.chars().count() <= max && !text.chars().any(char::is_control)
         };
         let all = |text: &Option<String>, max| text.as_deref().is_none_or(|text| printable(text, max));
-        if !all(&self.sub, NAME_CHARACTERS_MAX) {
+        // Nobody could tell "Ada " from "Ada", which would be another player with another account.
+        let is_trimmed = |text: &str| text.trim() == text;
+        if !all(&self.sub, NAME_CHARACTERS_MAX) || !self.sub.as_deref().is_none_or(is_trimmed) {
             Err("sub")
         } else if !all(&self.role, ROLE_CHARACTERS_MAX) {
             Err("role")

@@ -153,6 +153,8 @@ fn claims_out_of_bounds_are_named() {
         (r#"{"exp":1800000600,"sub":""}"#, "sub"),
         (r#"{"exp":1800000600,"sub":"a\nb"}"#, "sub"),
         (r#"{"exp":1800000600,"sub":7}"#, "sub"),
+        (r#"{"exp":1800000600,"sub":"Ada "}"#, "sub"),
+        (r#"{"exp":1800000600,"sub":"\u3000Ada"}"#, "sub"),
         (r#"{"exp":1800000600,"room":"../etc"}"#, "room"),
         (r#"{"exp":1800000600,"role":"012345678901234567890123456789012"}"#, "role"),
         (r#"{"exp":1800000600,"jti":""}"#, "jti"),
@@ -408,7 +410,7 @@ fn a_dropped_place_is_free_again() {
 proptest! {
     #[test]
     fn signed_claims_are_read_unchanged(
-        sub in proptest::option::of("[a-zA-Zé🚀 ]{1,64}"), role in proptest::option::of("[a-z]{1,32}"),
+        sub in proptest::option::of("[a-zA-Zé🚀]([a-zA-Zé🚀 ]{0,62}[a-zA-Zé🚀])?"), role in proptest::option::of("[a-z]{1,32}"),
         jti in proptest::option::of("[0-9a-f]{1,64}"), life in 1_u64..1_000_000,
     ) {
         let mut claims = Claims::new(NOW + Duration::from_secs(life));

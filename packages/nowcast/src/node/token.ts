@@ -103,7 +103,8 @@ function checkClaims(claims: Record<string, unknown>, room: string, nowS: number
   const only = text(claims, "room", NAME_CHARACTERS_MAX);
   if (only !== undefined && only !== room) throw unauthorised("the token is for another room");
   const sub = text(claims, "sub", NAME_CHARACTERS_MAX);
-  if (sub === "") throw claim("sub");
+  // Nobody could tell "Ada " from "Ada", which would be another player with another account.
+  if (sub === "" || sub?.trim() !== sub) throw claim("sub");
   const jti = text(claims, "jti", ID_BYTES_MAX);
   if (jti !== undefined && Buffer.byteLength(jti) > ID_BYTES_MAX) throw claim("jti");
   return {

@@ -325,6 +325,7 @@ describe("with tokens", () => {
         [token({ ...good, nbf: soon() }), "not valid yet"],
         [token({ ...good, room: "cellar" }), "another room"],
         [token({ ...good, sub: "" }), '"sub"'],
+        [token({ ...good, sub: "Ada " }), '"sub"'],
         [token({ ...good, role: "r".repeat(33) }), '"role"'],
       ] as const) {
         await expect(connect(url, { token: wrong }), String(words)).rejects.toThrow(words);
