@@ -24,6 +24,19 @@ world.action("count", {}, function() world.state.count += 1 end)
 world.action("read", {}, function(player) world.emit("state", { count = world.state.count, extra = tostring(world.state.extra) }) end)
 "#;
 
+/// Boxes that push each other all the time. A snapshot changes their course a little.
+const HEAP: &str = r#"
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(40, 1, 40) } })
+local Box = world.kind("box", { body = { shape = "box", size = vector.create(1, 1, 1), mass = 1 } })
+world.on("start", function()
+    Floor:spawn { at = vector.create(60, -0.5, 0) }
+    for n = 1, 6 do Box:spawn { at = vector.create(60 + n % 2 * 0.3, n, 0) } end
+end)
+world.on("step", function()
+    for _, box in Box:all() do box:apply_impulse((vector.create(60, 0, 0) - box.position) * 0.05 + vector.create(0, 0.05, 0.01)) end
+end)
+"#;
+
 /// A folder with the world of these tests, and the folder of the store.
 pub(crate) struct Yard {
     world: Folder,
@@ -370,7 +383,8 @@ async fn a_broken_rule_is_reported_with_its_line() {
 #[tokio::test]
 async fn a_moment_is_stepped_replayed_with_a_fix_and_saved_as_a_test() {
     let yard = Yard::new();
-    let broken = RULES.replace("world.state.count += 1", "world.state.count += 2");
+    let fixed = format!("{RULES}{HEAP}");
+    let broken = fixed.replace("world.state.count += 1", "world.state.count += 2");
     yard.write("world.luau", &broken);
     let server = yard.serve(|_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -422,13 +436,22 @@ async fn a_moment_is_stepped_replayed_with_a_fix_and_saved_as_a_test() {
         (Some(true), Some(last)),
         "{recorded}"
     );
-    put(&server, "worlds/yard/files/world.luau", "", RULES).await;
+    let unchanged =
+        post(&server, &format!("{back}/replay"), json!({ "rules": "current", "until": last })).await;
+    assert_eq!(
+        (unchanged["exact"].as_bool(), &unchanged["differences"]["total"]),
+        (Some(true), &json!(0)),
+        "{unchanged}"
+    );
+    put(&server, "worlds/yard/files/world.luau", "", &fixed).await;
     until(&server, "rooms/yard/log", |log| log.to_string().contains("version 2 runs")).await;
     let fixed = post(&server, &format!("{back}/replay"), json!({ "rules": "current", "until": last })).await;
     let count =
         fixed["differences"]["state"].as_array().unwrap().iter().find(|it| it["key"] == "count").unwrap();
     assert_eq!(count["a"], 6, "{fixed}");
     assert_eq!(count["b"].as_u64(), Some(before + (6 - before) / 2), "{fixed}");
+    // The fix counts otherwise, and moves nothing.
+    assert_eq!(fixed["differences"]["total"], 1, "{fixed}");
 
     let written = post(&server, &format!("{back}/test"), json!({ "name": "early-count" })).await;
     assert_eq!(written["test"], "tests/early-count.luau");

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use nowcast_script::Report;
 use nowcast_store::{Moment, Stretch};
 use nowcast_world::STEP_HZ;
-use nowcast_world::journal::Record;
+use nowcast_world::journal::{Entry, Record};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::travelling::{Travel, load_at};
+use crate::recorded_world::RecordedWorld;
 use crate::studio::describe::{Capture, compare};
 use crate::studio::{StudioAnswer, StudioError};
 use crate::worlds::CurrentRules;
@@ -70,6 +71,9 @@ impl Outcome {
 
 impl Travel {
     /// Replays the commands from this moment. Compares the recorded world at the last step with the replayed one.
+    ///
+    /// Other rules take over by a snapshot, which changes the course of bodies a little. Therefore the recorded rules are then
+    /// replayed from a snapshot of the same moment, too. So the differences have only the rules as their cause.
     pub(super) fn replay(&mut self, request: ReplayRequest) -> StudioAnswer {
         let ReplayRequest { rules, until } = request;
         let from = self.world().tick();
@@ -79,43 +83,30 @@ impl Travel {
         })?;
         let history = Duration::from_secs(steps / u64::from(STEP_HZ) + 2);
         let begun = Instant::now();
-        let loaded = load_at(&self.rooms, &self.offered, &self.name, Moment::Tick(from), history)?;
-        let (mut world, is_exact, Stretch { next, through_tick, .. }) = loaded;
+        let load =
+            |tick, history| load_at(&self.rooms, &self.offered, &self.name, Moment::Tick(tick), history);
+        let (mut world, is_exact, Stretch { next, through_tick, .. }) = load(from, history)?;
         let mut outcome = Outcome::default();
-        if rules == ReplayRules::Current
-            && let (CurrentRules::Script(sources), _) = self.offered.rules()
-        {
+        let other = match (rules, self.offered.rules()) {
+            (ReplayRules::Current, (CurrentRules::Script(sources), _)) => {
+                Some(sources).filter(|sources| world.sources() != Some(sources))
+            }
+            _ => None,
+        };
+        let has_other_rules = other.is_some();
+        if let Some(sources) = other {
             world.reload(sources);
         }
-        while let Some(report) = world.poll_report() {
-            outcome.take(from, report);
-        }
-        let until = until.min(through_tick);
-        let mut next = next.into_iter().peekable();
-        while world.world().tick() < until && begun.elapsed() < TIME_MAX {
-            let tick = world.world().tick();
-            while let Some(entry) = next.next_if(|entry| entry.tick <= tick) {
-                // Other rules lead to other hashes.
-                if !matches!(entry.record, Record::Hash(_))
-                    && let Err(error) = world.take_entries([entry])
-                {
-                    outcome.fail(tick, None, None, &error.to_string());
-                }
-            }
-            world.step();
-            while let Some(report) = world.poll_report() {
-                outcome.take(tick, report);
-            }
-            while let Some(line) = world.poll_line() {
-                if outcome.printed.len() < LINES_MAX {
-                    outcome.printed.push(line);
-                }
-            }
-            while world.poll_event().is_some() {}
-        }
+        run(&mut world, next, until.min(through_tick), begun, &mut outcome);
         let reached = world.world().tick();
-        let recorded =
-            load_at(&self.rooms, &self.offered, &self.name, Moment::Tick(reached), Duration::ZERO)?.0;
+        let recorded = if has_other_rules {
+            let (mut recorded, _, Stretch { next, .. }) = load(from, history)?;
+            recorded.snapshot();
+            run(&mut recorded, next, reached, Instant::now(), &mut Outcome::default());
+            recorded
+        } else {
+            load(reached, Duration::ZERO)?.0
+        };
         let differences = compare(&Capture::of(recorded.world()), &Capture::of(world.world()));
         Ok(json!({
             "from": from,
@@ -126,5 +117,34 @@ impl Travel {
             "printed": outcome.printed,
             "differences": differences,
         }))
+    }
+}
+
+/// Steps a world with the recorded commands up to a step. Collects what the rules report and print.
+fn run(world: &mut RecordedWorld, entries: Vec<Entry>, until: u64, begun: Instant, outcome: &mut Outcome) {
+    let mut entries = entries.into_iter().peekable();
+    while let Some(report) = world.poll_report() {
+        outcome.take(world.world().tick(), report);
+    }
+    while world.world().tick() < until && begun.elapsed() < TIME_MAX {
+        let tick = world.world().tick();
+        while let Some(entry) = entries.next_if(|entry| entry.tick <= tick) {
+            // Other rules lead to other hashes.
+            if !matches!(entry.record, Record::Hash(_))
+                && let Err(error) = world.take_entries([entry])
+            {
+                outcome.fail(tick, None, None, &error.to_string());
+            }
+        }
+        world.step();
+        while let Some(report) = world.poll_report() {
+            outcome.take(tick, report);
+        }
+        while let Some(line) = world.poll_line() {
+            if outcome.printed.len() < LINES_MAX {
+                outcome.printed.push(line);
+            }
+        }
+        while world.poll_event().is_some() {}
     }
 }
