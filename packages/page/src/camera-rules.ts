@@ -1,4 +1,4 @@
-/** The camera that a world sets: `world.camera` in `docs/WORLDS.md`. */
+/** The camera that a world sets: `world.camera` in `docs/how-to/pages.md`. */
 import { isFields, readVector, type Vector, within } from "@nowcast/three";
 
 /** The place on screens that has the camera of a world. */

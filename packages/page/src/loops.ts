@@ -1,4 +1,4 @@
-/** Sounds that a world plays until it stops them: `world.loop` in `docs/WORLDS.md`. */
+/** Sounds that a world plays until it stops them: `world.loop` in `docs/how-to/pages.md`. */
 import { clamped, isFields, readVector, type Vector } from "@nowcast/three";
 
 /** A sound that repeats: the value of a place on screens. */

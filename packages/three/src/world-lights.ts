@@ -1,4 +1,4 @@
-/** Lights that a world sets: `world.light` in `docs/WORLDS.md`. */
+/** Lights that a world sets: `world.light` in `docs/how-to/pages.md`. */
 import { Color, DirectionalLight, Group, type Light, PointLight, SpotLight, Vector3 } from "three";
 import { readColor } from "./look/body.js";
 import { isFields, readVector, type Vector, within } from "./look/form.js";

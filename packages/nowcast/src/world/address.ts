@@ -1,7 +1,7 @@
 import { readAddress, withoutQuery } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
-/** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/SERVER.md`). */
+/** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/how-to/server.md`). */
 const ROOM = /^\/r\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 /** The room that a server's first page shows. */
 const FIRST_ROOM = "plaza";

@@ -36,7 +36,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";
 const WHEN_TOO_MANY =
-  "send fewer: docs/SERVER.md names the rates under Limits, and messages over them are answered by refused and unsaid";
+  "send fewer: docs/reference/limits.md lists the rates; messages over them are answered by refused and unsaid";
 
 /**
  * Makes the error for the end of a connection to a world, from the server's close code and text.

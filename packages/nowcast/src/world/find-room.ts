@@ -1,4 +1,4 @@
-/** Rooms by query, and private rooms: `docs/SERVER.md`. */
+/** Rooms by query, and private rooms: `docs/how-to/server.md`. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { RoomQuery } from "./world.js";

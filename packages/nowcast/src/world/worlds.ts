@@ -1,4 +1,4 @@
-/** The worlds of a server, and their descriptions: `world.about` in `docs/WORLDS.md`. */
+/** The worlds of a server, and their descriptions: `world.about` in `docs/how-to/pages.md`. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import { serverOrigin } from "./address.js";

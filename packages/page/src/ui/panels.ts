@@ -1,4 +1,4 @@
-/** Panels that a world declares with `world.ui`: "Panels" in `docs/WORLDS.md`. */
+/** Panels that a world declares with `world.ui`: "Panels" in `docs/how-to/pages.md`. */
 import { isFields, readColor } from "@nowcast/three";
 import type { ActionSource } from "nowcast/world";
 

@@ -1,4 +1,4 @@
-/** The form of an entity, from the declaration of its kind: "Looks" in `docs/WORLDS.md`. */
+/** The form of an entity, from the declaration of its kind: "Looks" in `docs/how-to/pages.md`. */
 import { bodyOf, clamped, isLookField, type Kind, type Look, lookOf, walkerOf } from "nowcast/world";
 import type { Vector } from "./form.js";
 

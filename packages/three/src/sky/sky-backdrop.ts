@@ -5,7 +5,7 @@ import { DAY, type SkyLook } from "./sky-look.js";
 import { readSky, WorldSky } from "./world-sky.js";
 
 /**
- * Draws the sky of a world (`world.sky` in `docs/WORLDS.md`) in a scene: a painted sky, fog, and the light of the hour. A
+ * Draws the sky of a world (`world.sky` in `docs/how-to/pages.md`) in a scene: a painted sky, fog, and the light of the hour. A
  * world without a sky leaves the scene as it was.
  *
  * ```ts

@@ -4,7 +4,7 @@ import { DAY, lookAt, type SkyLook } from "./sky-look.js";
 /** The place on screens that has the sky of a world. */
 export const SKY_PLACE = "@sky";
 
-/** The sky that a world shows: `world.sky` in `docs/WORLDS.md`. */
+/** The sky that a world shows: `world.sky` in `docs/how-to/pages.md`. */
 export interface SkyState {
   /** The hour of the day, 0 to 24. */
   readonly time: number | undefined;

@@ -1,4 +1,4 @@
-/** Rain and snow that a world sets: `world.weather` in `docs/WORLDS.md`. */
+/** Rain and snow that a world sets: `world.weather` in `docs/how-to/pages.md`. */
 import { BufferAttribute, BufferGeometry, Group, LineSegments, Points, ShaderMaterial, Vector3 } from "three";
 import { isFields, readVector } from "../look/form.js";
 

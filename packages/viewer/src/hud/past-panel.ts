@@ -2,7 +2,7 @@ import { isFields } from "@nowcast/three";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** The screen slot in which a server that shows history states the moment (`docs/SERVER.md`, "History"). */
+/** The screen slot in which a server that shows history states the moment (`docs/how-to/stored-worlds.md`, "History"). */
 export const PAST_PLACE = "@past";
 
 /**

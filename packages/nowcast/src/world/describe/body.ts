@@ -1,4 +1,4 @@
-/** Bodies, from the fields of `BodyFields` in `docs/WORLDS.md`. */
+/** Bodies, from the fields of `BodyFields` in `docs/reference/world-luau.md`. */
 import type { Kind } from "../world.js";
 import { clamped, type Form, readForm } from "./shape.js";
 

@@ -1,4 +1,4 @@
-/** Looks, from the fields of "Looks" in `docs/WORLDS.md`. They are validated, because a server may send anything. */
+/** Looks, from the fields of "Looks" in `docs/how-to/pages.md`. They are validated, because a server may send anything. */
 import type { Entity, Kind, WorldRecord } from "../world.js";
 import { bodyOf } from "./body.js";
 import { clamped, type Form, readForm, readVector, type Vector } from "./shape.js";

@@ -1,5 +1,5 @@
 /**
- * Forms from the fields of `ShapeFields` in `docs/WORLDS.md`. They are validated, because a server may send anything.
+ * Forms from the fields of `ShapeFields` in `docs/reference/world-luau.md`. They are validated, because a server may send anything.
  */
 
 import type { Quaternion, Vec3 } from "../world.js";

@@ -1,4 +1,4 @@
-/** Walkers, from the fields of `WalkerFields` in `docs/WORLDS.md`. */
+/** Walkers, from the fields of `WalkerFields` in `docs/reference/world-luau.md`. */
 import type { Gait } from "../prediction/mover.js";
 import type { Kind } from "../world.js";
 

@@ -10,7 +10,7 @@ const f = Math.fround;
 
 export const STEP_SECONDS = f(1 / 60);
 
-/** The fields of `WalkerFields` in `docs/WORLDS.md`, and gravity; all of 32 bits. */
+/** The fields of `WalkerFields` in `docs/reference/world-luau.md`, and gravity; all of 32 bits. */
 export interface Gait {
   readonly height: number;
   readonly radius: number;

@@ -1,4 +1,4 @@
-/** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/HEADSETS.md`. */
+/** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/how-to/headsets.md`. */
 import { type Kind, ownerRulesOf } from "nowcast/world";
 
 /** The body part that an entity represents. */
