@@ -43,6 +43,8 @@ pub enum Mutant {
     MoveUnnamed,
     /// The end of a move makes the target the owner although the source still has the room.
     EndAtTarget,
+    /// The correction after a move removes the target of a later move of the room.
+    EndLaterMove,
     /// Nobody corrects the directory after a move.
     LeaveTarget,
     /// A server takes a room with the epoch that was given to its former life.

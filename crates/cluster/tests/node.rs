@@ -17,6 +17,8 @@ struct Cluster {
     servers: BTreeMap<Name, (Revision, ServerEntry)>,
     rooms: BTreeMap<Name, (Revision, RoomEntry)>,
     writes: u64,
+    /// Whether updates of rooms' entries get no answer.
+    is_rooms_down: bool,
     /// The rooms whose threads run or wait.
     open: BTreeSet<(usize, Name)>,
     /// The requests of other servers: the task, and the action that waits for its answer.
@@ -66,6 +68,9 @@ impl Cluster {
                 Answer::Stored(Self::write(&mut self.servers, &mut self.writes, (key, entry, replaces)))
             }
             Action::ReadRoom(room) => Answer::Room(Ok(self.rooms.get(&room).cloned())),
+            Action::WriteRoom(..) if self.is_rooms_down => {
+                Answer::Stored(Stored::Unknown("no answer".to_owned()))
+            }
             Action::WriteRoom(room, entry, replaces) => {
                 Answer::Stored(Self::write(&mut self.rooms, &mut self.writes, (room, entry, replaces)))
             }
@@ -232,6 +237,28 @@ fn a_source_that_gives_up_keeps_the_room_and_the_target_waits_no_longer() {
     assert_eq!(cluster.nodes[SOUTH].turn(cluster.now, yard()), Turn::Begin);
     assert_eq!((cluster.entry().owner.name, cluster.entry().target), (name("north"), None));
     assert_eq!(cluster.nodes[NORTH].lease(cluster.now, yard(), true), RoomLease::Held);
+}
+
+#[test]
+fn a_late_correction_of_a_move_spares_the_target_of_the_next_move() {
+    let mut cluster = Cluster::start();
+    cluster.take(NORTH);
+    cluster.is_rooms_down = true;
+    let first = cluster.request(NORTH, ControlRequest::Move { room: yard(), target: name("south") });
+    cluster.nodes[NORTH].announced(cluster.now, yard(), 0);
+    cluster.nodes[NORTH].stored_ahead(cluster.now, yard());
+    cluster.pass(3_000);
+    assert!(cluster.answer(NORTH, first).unwrap().unwrap_err().contains("cannot name the target"));
+    cluster.is_rooms_down = false;
+    let second = cluster.move_until_stop();
+    // The correction of the first move is due.
+    cluster.pass(3_000);
+    assert!(cluster.entry().target.is_some(), "{:?}", cluster.entry());
+    cluster.stop();
+    cluster.take(SOUTH);
+    assert!(cluster.answer(NORTH, second).unwrap().is_ok());
+    cluster.pass(3_000);
+    assert_eq!((cluster.entry().owner.name, cluster.entry().target), (name("south"), None));
 }
 
 /// The process of the target was stopped for longer than its lease, and another server ended its life.

@@ -18,7 +18,7 @@ use crate::time::Time;
 /// A room that moves to another server. A room has one move at a time.
 #[derive(Debug)]
 pub(super) struct Departing {
-    task: u64,
+    pub(super) task: u64,
     target: Name,
     /// The way of the room, until the room has stopped or stays.
     departure: Option<Departure>,

@@ -42,7 +42,8 @@ pub(super) enum Goal {
     /// The entry names no target any more, after the move has ended in any way. If this server still has the room, it stays the
     /// owner, and the entry is written even if it names no target: an update that names the target may still be on its way, and
     /// would come too late then. Otherwise the room has stopped, and the target becomes the owner. Repeated until the directory
-    /// answers: a target that is alive would keep all other servers from the room.
+    /// answers: a target that is alive would keep all other servers from the room. Waits while a later move of the room is under
+    /// way, whose target must stay named.
     EndMove(ServerId),
     /// This server took the room as the target of a move, and becomes the owner in the entry. Repeated until the directory
     /// answers, while this server has the room.
@@ -70,7 +71,16 @@ impl Node {
             Goal::NameOwner(epoch) if owned != Some(epoch) => return Some(Outcome::Changed(Ok(None))),
             Goal::NameOwner(_) => true,
         };
+        let moves = self.departures.get(&change.room).map(|departing| departing.task);
+        let is_early =
+            matches!(change.goal, Goal::EndMove(_)) && moves.is_some_and(|moves| task.parent != Some(moves));
         let failed = match input {
+            Input::Begin | Input::Timeout | Input::Answer(Answer::Room(Ok(_)))
+                if is_early && !self.config.has(Mutant::EndLaterMove) =>
+            {
+                task.wake_at = Some(now + CORRECTION_PAUSE);
+                return None;
+            }
             Input::Begin | Input::Timeout => {
                 change.least = self.entries.get(&change.room).copied();
                 self.act_for(task, Action::ReadRoom(change.room));

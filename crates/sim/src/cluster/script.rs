@@ -180,6 +180,24 @@ impl Script {
         }
     }
 
+    /// Makes the script of a seed in which the room's entry cannot be corrected after a move that was given up, and the room moves
+    /// again.
+    #[must_use]
+    pub fn around_second_move(seed: u64) -> Script {
+        let random = &mut Random::new(seed ^ 0x25_4D0);
+        let down_at = 300 + random.below(200);
+        let down_ms = 1_300 + random.below(500);
+        let (first, second) = (random.below(3) as u8, random.below(3) as u8);
+        let again_at = down_at + down_ms - random.below(300);
+        let faults = vec![
+            (down_at, Fault::RoomsDown { ms: down_ms }),
+            (down_at + random.below(200), Fault::Move { room: 0, to: first }),
+            (again_at, Fault::Move { room: 0, to: second }),
+        ];
+        let lost_answers = random.below(6);
+        Script { servers: 3, lost_answers, faults, ..Script::around_hand_over(seed) }
+    }
+
     /// Returns the shortest script that was found and still fails, and its failure.
     #[must_use]
     pub fn shrink(self, first: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
