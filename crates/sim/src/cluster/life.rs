@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use nowcast_cluster::{Answer, Config, ControlAnswer, ControlRequest, Epoch, Name, Node, Time};
+use nowcast_cluster::{Answer, Config, ControlAnswer, ControlRequest, Epoch, Name, Node, Release, Time};
 use nowcast_queue::conformance::Random;
 
 use super::checker::{Checker, Process};
@@ -415,8 +415,11 @@ impl<'a> Life<'a> {
         place.starts += 1;
         place.wake_at = u64::MAX;
         let process = (index, place.starts);
+        // A server that starts again is upgraded to the next release.
+        let minor = Release::CURRENT.minor + u16::from(place.starts > 1);
         let config = Config {
             name: place.name,
+            release: Release { minor, ..Release::CURRENT },
             client_address: place.name.as_str().into(),
             ..self.setup.config.clone()
         };
