@@ -204,7 +204,6 @@ mod tests {
             phase,
             release: release(minor),
             lease: Duration::from_secs(2),
-            link_address: "".into(),
             client_address: "".into(),
             tags: [].into(),
             load: Load::default(),

@@ -4,16 +4,19 @@
 use crate::name::{Epoch, Name, Sequence, ServerId};
 use crate::release::Release;
 
+/// The version of the records and of the requests between servers.
+const VERSION: u8 = 2;
+
 /// The reason why bytes are not a record of this crate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A newer program wrote the record.
-    #[error("it has version {found}, and this program reads version {reads}: upgrade this server first")]
-    Newer {
+    /// A newer or older program wrote the record.
+    #[error(
+        "it has version {found}, and this program reads version {VERSION}: run one release, or begin a new cluster"
+    )]
+    Version {
         /// The version of the record.
         found: u8,
-        /// The version that this program reads.
-        reads: u8,
     },
     /// The first byte of the record is the version of no format. A program other than Nowcast wrote it.
     #[error("it is not a record of Nowcast: another program wrote into this bucket or stream")]
@@ -52,12 +55,12 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins a record of a version from 1 on.
-    pub(crate) fn new(bytes: &'a [u8], version: u8) -> Result<Self, RecordError> {
+    /// Begins a record.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, RecordError> {
         match bytes.split_first() {
             None | Some((0, _)) => Err(RecordError::Foreign),
-            Some((&found, _)) if found > version => Err(RecordError::Newer { found, reads: version }),
-            Some((_, rest)) => Ok(Self { rest }),
+            Some((&VERSION, rest)) => Ok(Self { rest }),
+            Some((&found, _)) => Err(RecordError::Version { found }),
         }
     }
 
@@ -147,6 +150,11 @@ impl<'a> Reader<'a> {
             bytes => Err(RecordError::Trailing { bytes }),
         }
     }
+}
+
+/// Begins a record.
+pub(crate) fn put_version(out: &mut Vec<u8>) {
+    out.push(VERSION);
 }
 
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::bytes::{Reader, RecordError, put_bytes, put_name, put_numbers, put_server, put_u32};
+use crate::bytes::{Reader, RecordError, put_bytes, put_name, put_numbers, put_server, put_u32, put_version};
 use crate::name::{Epoch, Name, Sequence, ServerId};
-
-const VERSION: u8 = 1;
 
 /// The longest text of an answer, in bytes.
 const TEXT_BYTES_MAX: usize = 4_096;
@@ -84,7 +82,8 @@ impl ControlRequest {
     /// Appends the bytes of the request.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut begin = |kind, room: Option<&Name>| {
-            out.extend([VERSION, kind]);
+            put_version(out);
+            out.push(kind);
             room.into_iter().for_each(|room| put_name(out, *room));
         };
         match self {
@@ -113,7 +112,7 @@ impl ControlRequest {
     /// # Errors
     /// Names the fault, and the field that has it.
     pub fn decode(bytes: &[u8]) -> Result<ControlRequest, RecordError> {
-        let mut reader = Reader::new(bytes, VERSION)?;
+        let mut reader = Reader::new(bytes)?;
         let kind = reader.u8("kind")?;
         if kind == 1 {
             return reader.end().map(|()| Self::Drain);
@@ -156,7 +155,8 @@ impl ControlAnswer {
             Self::Failed { cause } => (1, cause),
             Self::Continues { text } => (2, text),
         };
-        out.extend([VERSION, kind]);
+        put_version(out);
+        out.push(kind);
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
         put_bytes(out, &text.as_bytes()[..end]);
     }
@@ -166,7 +166,7 @@ impl ControlAnswer {
     /// # Errors
     /// Names the fault, and the field that has it.
     pub fn decode(bytes: &[u8]) -> Result<ControlAnswer, RecordError> {
-        let mut reader = Reader::new(bytes, VERSION)?;
+        let mut reader = Reader::new(bytes)?;
         let kind = reader.u8("kind")?;
         let text = reader.text("text", TEXT_BYTES_MAX)?.to_owned();
         reader.end()?;

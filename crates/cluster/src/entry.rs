@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bytes::{Reader, RecordError, put_bytes, put_names, put_release, put_server, put_u32, put_u64};
+use crate::bytes::{
+    Reader, RecordError, put_bytes, put_names, put_release, put_server, put_u32, put_u64, put_version,
+};
 use crate::name::{Epoch, Name, ServerId};
 use crate::release::Release;
 
@@ -13,8 +15,6 @@ pub const ADDRESS_BYTES_MAX: usize = 255;
 pub const TAGS_MAX: usize = 16;
 /// The longest lease. A longer one would leave rooms of a dead server without an owner for too long.
 pub const LEASE_MAX: Duration = Duration::from_secs(60);
-
-const VERSION: u8 = 1;
 
 /// The entry of a server, in the bucket of servers under the server's name. Each renewal of the server's lease writes the entry
 /// anew, with the revision that it replaces.
@@ -31,8 +31,6 @@ pub struct ServerEntry {
     /// The duration of the lease. The holder counts it from the time at which it sent the renewal, and others count it from the
     /// time at which they first saw the entry's revision. The entry has no time of a wall clock.
     pub lease: Duration,
-    /// The address of the server's end of links between servers, as `host:port`.
-    pub link_address: Arc<str>,
     /// The address to which clients may move, as the origin of a URL; empty if clients reach the server only through others.
     pub client_address: Arc<str>,
     /// The tags of the server, such as its region.
@@ -71,7 +69,7 @@ pub struct Load {
 impl ServerEntry {
     /// Appends the bytes of the entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(VERSION);
+        put_version(out);
         put_server(out, self.id);
         out.push(match self.phase {
             ServerPhase::Serving => 0,
@@ -80,7 +78,6 @@ impl ServerEntry {
         });
         put_release(out, self.release);
         put_u32(out, self.lease.as_millis() as u32);
-        put_bytes(out, self.link_address.as_bytes());
         put_bytes(out, self.client_address.as_bytes());
         put_names(out, &self.tags);
         out.extend_from_slice(&self.load.ticks_permille.to_le_bytes());
@@ -95,7 +92,7 @@ impl ServerEntry {
     /// # Errors
     /// Names the fault, and the field that has it.
     pub fn decode(bytes: &[u8]) -> Result<ServerEntry, RecordError> {
-        let mut reader = Reader::new(bytes, VERSION)?;
+        let mut reader = Reader::new(bytes)?;
         let id = reader.server("id")?;
         let phase = match reader.u8("phase")? {
             0 => ServerPhase::Serving,
@@ -113,7 +110,6 @@ impl ServerEntry {
             phase,
             release,
             lease,
-            link_address: reader.text("link_address", ADDRESS_BYTES_MAX)?.into(),
             client_address: reader.text("client_address", ADDRESS_BYTES_MAX)?.into(),
             tags: reader.names("tags", TAGS_MAX)?.into(),
             load: Load {
@@ -168,7 +164,7 @@ impl RoomEntry {
 
     /// Appends the bytes of the entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(VERSION);
+        put_version(out);
         put_u64(out, self.epoch.0);
         put_u64(out, self.newest_epoch.0);
         put_server(out, self.owner);
@@ -186,7 +182,7 @@ impl RoomEntry {
     /// # Errors
     /// Names the fault, and the field that has it.
     pub fn decode(bytes: &[u8]) -> Result<RoomEntry, RecordError> {
-        let mut reader = Reader::new(bytes, VERSION)?;
+        let mut reader = Reader::new(bytes)?;
         let (epoch, newest_epoch) = (reader.epoch()?, reader.epoch()?);
         if newest_epoch < epoch {
             return Err(RecordError::Invalid { field: "newest_epoch" });
@@ -221,7 +217,6 @@ mod tests {
             phase: ServerPhase::Draining,
             release: Release::CURRENT,
             lease: Duration::from_millis(2_000),
-            link_address: "10.0.0.1:7001".into(),
             client_address: "https://north.example".into(),
             tags: [name("eu"), name("gpu")].into(),
             load: Load { ticks_permille: 300, memory_permille: 20, clients: 5, clients_max: 400, rooms: 2 },
@@ -261,8 +256,10 @@ mod tests {
         }
         bytes.push(0);
         assert_eq!(RoomEntry::decode(&bytes), Err(RecordError::Trailing { bytes: 1 }));
-        bytes[0] = 9;
-        assert_eq!(RoomEntry::decode(&bytes), Err(RecordError::Newer { found: 9, reads: 1 }));
+        for found in [1, 9] {
+            bytes[0] = found;
+            assert_eq!(RoomEntry::decode(&bytes), Err(RecordError::Version { found }));
+        }
         let backwards =
             RoomEntry { target: Some(Target { epoch: Epoch(4), ..room().target.unwrap() }), ..room() };
         let backwards = bytes_of(|out| backwards.encode(out));

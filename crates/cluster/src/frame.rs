@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bytes::{Reader, RecordError, put_bytes, put_numbers, put_release, put_server, put_u64};
+use crate::bytes::{Reader, RecordError, put_bytes, put_release, put_server, put_u64, put_version};
 use crate::name::{Epoch, Name, Sequence, ServerId};
 use crate::release::Release;
 
@@ -13,8 +13,6 @@ pub const FRAME_BYTES_MAX: usize = 1_000_000;
 pub const BATCH_BYTES_MAX: usize = FRAME_BYTES_MAX - 100;
 /// The largest snapshot, in bytes.
 pub const SNAPSHOT_BYTES_MAX: u64 = 1 << 30;
-
-const VERSION: u8 = 1;
 
 /// A frame of a room's journal.
 ///
@@ -30,9 +28,6 @@ pub enum Frame {
     Batch(Batch),
     /// A snapshot is stored and verified.
     Snapshot(SnapshotRef),
-    /// The source of a failed hand-over continues. The frame stands where the target's head would stand, so the journal has
-    /// one of the two.
-    Resume(Resume),
 }
 
 /// The first frame of an owner: the fence. After it, no append of an earlier owner has the expected last sequence.
@@ -44,19 +39,6 @@ pub struct Head {
     pub owner: ServerId,
     /// The release of the owner's program.
     pub release: Release,
-    /// The commit of a hand-over; `None` if the owner took the room from the journal.
-    pub hand_over: Option<HandOverCommit>,
-}
-
-/// The commit of a hand-over. Target and source had the same state at this step, and the target continues with the next step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HandOverCommit {
-    /// The epoch of the source.
-    pub source_epoch: Epoch,
-    /// The step at which the source stopped.
-    pub step: u64,
-    /// The hash of the world at this step.
-    pub hash: u64,
 }
 
 /// The changes of a room between two steps.
@@ -91,15 +73,6 @@ pub struct SnapshotRef {
     pub digest: [u8; 32],
     /// The length of the object, in bytes.
     pub bytes: u64,
-}
-
-/// The source of a failed hand-over continues.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Resume {
-    /// The epoch of the source, which stays the owner.
-    pub epoch: Epoch,
-    /// The step at which the source had stopped.
-    pub step: u64,
 }
 
 impl SnapshotRef {
@@ -141,23 +114,18 @@ impl Frame {
             Frame::Head(head) => head.epoch,
             Frame::Batch(batch) => batch.epoch,
             Frame::Snapshot(snapshot) => snapshot.epoch,
-            Frame::Resume(resume) => resume.epoch,
         }
     }
 
     /// Appends the bytes of the frame.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(VERSION);
+        put_version(out);
         match self {
             Frame::Head(head) => {
                 out.push(0);
                 put_u64(out, head.epoch.0);
                 put_server(out, head.owner);
                 put_release(out, head.release);
-                out.push(head.hand_over.is_some().into());
-                if let Some(commit) = head.hand_over {
-                    put_numbers(out, [commit.source_epoch.0, commit.step, commit.hash]);
-                }
             }
             Frame::Batch(batch) => {
                 out.push(1);
@@ -170,10 +138,6 @@ impl Frame {
                 out.push(2);
                 snapshot.encode(out);
             }
-            Frame::Resume(resume) => {
-                out.push(3);
-                put_numbers(out, [resume.epoch.0, resume.step]);
-            }
         }
     }
 
@@ -182,20 +146,12 @@ impl Frame {
     /// # Errors
     /// Names the fault, and the field that has it.
     pub fn decode(bytes: &[u8]) -> Result<Frame, RecordError> {
-        let mut reader = Reader::new(bytes, VERSION)?;
+        let mut reader = Reader::new(bytes)?;
         let frame = match reader.u8("kind")? {
             0 => Frame::Head(Head {
                 epoch: reader.epoch()?,
                 owner: reader.server("owner")?,
                 release: reader.release()?,
-                hand_over: match reader.bool("hand_over")? {
-                    true => Some(HandOverCommit {
-                        source_epoch: reader.epoch()?,
-                        step: reader.u64("step")?,
-                        hash: reader.u64("hash")?,
-                    }),
-                    false => None,
-                },
             }),
             1 => {
                 let (epoch, number) = (reader.epoch()?, reader.u64("number")?);
@@ -207,7 +163,6 @@ impl Frame {
                 Frame::Batch(Batch { epoch, number, from_step, through_step, bytes })
             }
             2 => Frame::Snapshot(SnapshotRef::read(&mut reader)?),
-            3 => Frame::Resume(Resume { epoch: reader.epoch()?, step: reader.u64("step")? }),
             _ => return Err(RecordError::Invalid { field: "kind" }),
         };
         reader.end()?;
@@ -221,9 +176,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn frames() -> Vec<Frame> {
-        let commit = HandOverCommit { source_epoch: Epoch(2), step: 600, hash: 7 };
         let owner = ServerId { name: Name::new("b").unwrap(), incarnation: 3 };
-        let head = Head { epoch: Epoch(3), owner, release: Release::CURRENT, hand_over: Some(commit) };
+        let head = Head { epoch: Epoch(3), owner, release: Release::CURRENT };
         let snapshot = SnapshotRef {
             epoch: Epoch(3),
             sequence: Sequence(12),
@@ -234,8 +188,7 @@ mod tests {
             bytes: 1_234,
         };
         vec![
-            Frame::Head(head.clone()),
-            Frame::Head(Head { hand_over: None, ..head }),
+            Frame::Head(head),
             Frame::Batch(Batch {
                 epoch: Epoch(3),
                 number: 10,
@@ -244,7 +197,6 @@ mod tests {
                 bytes: b"changes".as_slice().into(),
             }),
             Frame::Snapshot(snapshot),
-            Frame::Resume(Resume { epoch: Epoch(3), step: 600 }),
         ]
     }
 
@@ -281,20 +233,20 @@ mod tests {
             let longer = [bytes.as_slice(), &[0]].concat();
             assert_eq!(Frame::decode(&longer), Err(RecordError::Trailing { bytes: 1 }));
         }
-        assert_eq!(Frame::decode(&[1, 4]), Err(RecordError::Invalid { field: "kind" }));
-        assert_eq!(Frame::decode(&[2, 0]), Err(RecordError::Newer { found: 2, reads: 1 }));
+        assert_eq!(Frame::decode(&[2, 3]), Err(RecordError::Invalid { field: "kind" }));
+        assert_eq!(Frame::decode(&[1, 0]), Err(RecordError::Version { found: 1 }));
         assert_eq!(
-            Frame::decode(&[1, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
+            Frame::decode(&[2, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
             Err(RecordError::Invalid { field: "epoch" })
         );
-        let mut long = bytes_of(&frames()[2]);
+        let mut long = bytes_of(&frames()[1]);
         long[34..38].copy_from_slice(&u32::MAX.to_le_bytes());
         assert_eq!(Frame::decode(&long), Err(RecordError::TooLong { field: "bytes", max: BATCH_BYTES_MAX }));
     }
 
     proptest! {
         #[test]
-        fn damaged_frames_never_panic(which in 0..5usize, place in any::<prop::sample::Index>(), bit in 0..8u8) {
+        fn damaged_frames_never_panic(which in 0..3usize, place in any::<prop::sample::Index>(), bit in 0..8u8) {
             let mut bytes = bytes_of(&frames()[which]);
             let place = place.index(bytes.len());
             bytes[place] ^= 1 << bit;

@@ -189,5 +189,5 @@ impl Claim {
 }
 
 fn head(owner: ServerId, epoch: Epoch) -> Head {
-    Head { epoch, owner, release: Release::CURRENT, hand_over: None }
+    Head { epoch, owner, release: Release::CURRENT }
 }

@@ -163,7 +163,6 @@ mod tests {
             phase,
             release: Release::CURRENT,
             lease: LEASE,
-            link_address: "".into(),
             client_address: "".into(),
             tags: [].into(),
             load: Load::default(),

@@ -69,10 +69,7 @@ pub use bytes::RecordError;
 pub use config::{Config, Times};
 pub use control::{ControlAnswer, ControlRequest};
 pub use entry::{ADDRESS_BYTES_MAX, LEASE_MAX, Load, RoomEntry, ServerEntry, ServerPhase, TAGS_MAX, Target};
-pub use frame::{
-    BATCH_BYTES_MAX, Batch, FRAME_BYTES_MAX, Frame, HandOverCommit, Head, Resume, SNAPSHOT_BYTES_MAX,
-    SnapshotRef,
-};
+pub use frame::{BATCH_BYTES_MAX, Batch, FRAME_BYTES_MAX, Frame, Head, SNAPSHOT_BYTES_MAX, SnapshotRef};
 pub use journal::{Append, AppendStep, Claim, ClaimStep, Stored};
 pub use mutant::Faults;
 #[cfg(feature = "mutants")]

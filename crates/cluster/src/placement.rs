@@ -62,7 +62,6 @@ mod tests {
             phase,
             release: Release::CURRENT,
             lease: Duration::from_secs(2),
-            link_address: "".into(),
             client_address: "".into(),
             tags: tags.iter().map(|tag| Name::new(tag).unwrap()).collect(),
             load: Load { ticks_permille, clients_max: 100, ..Load::default() },

@@ -240,7 +240,7 @@ impl Journal {
         let kind = match frame {
             Frame::Snapshot(_) => "snapshot",
             Frame::Batch(_) => "batch",
-            Frame::Head(_) | Frame::Resume(_) => "head",
+            Frame::Head(_) => "head",
         };
         let payload = Bytes::from(bytes);
         let mut append = Append::new(Sequence(last));
@@ -372,7 +372,7 @@ impl Journal {
                     let (batch_number, tick) = (snapshot.batch_number, snapshot.step);
                     return Ok(Claim { batch_number, tick, has_snapshot: true, ..claim });
                 }
-                Some(Frame::Head(_) | Frame::Resume(_)) => sequence -= 1,
+                Some(Frame::Head(_)) => sequence -= 1,
                 None if has_snapshot => return Err(self.missing(sequence)),
                 None => return Ok(claim),
             }
@@ -407,7 +407,7 @@ fn claim_of(note: &Note, frames: &[Numbered]) -> Option<Claim> {
         match frame {
             Frame::Batch(batch) => (batch_number, tick) = (batch.number, batch.through_step),
             Frame::Snapshot(_) => return None,
-            Frame::Head(_) | Frame::Resume(_) => {}
+            Frame::Head(_) => {}
         }
     }
     Some(Claim { epoch: Epoch(0), last: 0, batch_number, tick, has_snapshot: true })

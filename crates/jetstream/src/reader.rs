@@ -95,7 +95,7 @@ async fn follow(
         let through = last.min(from + PART - 1);
         for (sequence, frame) in journal.read(from, through).await? {
             let batch = match frame {
-                Frame::Head(_) | Frame::Resume(_) => continue,
+                Frame::Head(_) => continue,
                 Frame::Snapshot(snapshot)
                     if (snapshot.batch_number, snapshot.step) != (number, saved.tick) =>
                 {

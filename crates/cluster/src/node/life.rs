@@ -111,7 +111,6 @@ impl Node {
             phase: self.life.phase_to_show(),
             release: self.config.release,
             lease: self.config.lease,
-            link_address: "".into(),
             client_address: self.config.client_address.clone(),
             tags: self.config.tags.clone(),
             load: self.life.load,

@@ -175,7 +175,6 @@ fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
         phase,
         release: Release { major, ..Release::CURRENT },
         lease: Duration::from_secs(60),
-        link_address: "".into(),
         client_address: "".into(),
         tags: [].into(),
         load: Load::default(),
