@@ -148,10 +148,7 @@ impl Given {
     /// Waits until the room has carried out the command and the store has its changes. Records the command in the audit log.
     pub(crate) async fn answer(self, shared: &Shared, epoch: u64) -> Answer {
         let Self { room, mut change, done, kept } = self;
-        let answered = match timeout(ROOM_PATIENCE, carried_out(done, kept)).await {
-            Ok(answered) => answered,
-            Err(_) => Err(ApiError::busy("the room did not answer in time")),
-        };
+        let answered = carried_out(done, kept, ROOM_PATIENCE).await;
         change.ok = answered.is_ok();
         Audit::record(&shared.studio.audit, change);
         match answered {
@@ -170,14 +167,17 @@ impl Given {
     }
 }
 
+/// Waits until the room has carried out a command, and then until the store has its changes, for this time each.
 async fn carried_out(
     done: oneshot::Receiver<StudioAnswer>,
     kept: oneshot::Receiver<StudioAnswer>,
+    patience: Duration,
 ) -> Result<Json, ApiError> {
+    let busy = |_| ApiError::busy("the room did not answer in time");
     // A room that ends drops the requests that wait.
-    let result = done.await.map_err(|_| moved())??;
-    match kept.await {
-        Ok(Ok(Json::Bool(true))) => Ok(result),
+    let result = timeout(patience, done).await.map_err(busy)?.map_err(|_| moved())??;
+    match timeout(patience, kept).await {
+        Ok(Ok(Ok(Json::Bool(true)))) => Ok(result),
         _ => {
             let message = "the command was carried out, but the store did not confirm it";
             let cure = "read the state of the world, and send the command again if it is missing";
@@ -224,6 +224,27 @@ mod tests {
             let refused = read(&format!("{{{head}{bad}}}")).map(drop).expect_err(bad);
             assert!(refused.contains(why), "{refused}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_command_is_busy_until_it_is_carried_out_and_then_not_stored_until_the_journal_confirms() {
+        let patience = Duration::from_millis(20);
+        let code = |answer: Result<Json, ApiError>| answer.map_err(|error| error.code());
+        let (sender, done) = oneshot::channel();
+        let (keeper, kept) = oneshot::channel();
+        assert_eq!(code(carried_out(done, kept, patience).await), Err("busy"));
+        drop((sender, keeper));
+        let carried = || {
+            let (sender, done) = oneshot::channel();
+            sender.send(Ok(Json::from(7))).expect("it is received");
+            done
+        };
+        let (keeper, kept) = oneshot::channel();
+        assert_eq!(code(carried_out(carried(), kept, patience).await), Err("not_stored"));
+        drop(keeper);
+        let (keeper, kept) = oneshot::channel();
+        keeper.send(Ok(Json::Bool(true))).expect("it is received");
+        assert_eq!(code(carried_out(carried(), kept, patience).await), Ok(Json::from(7)));
     }
 
     #[test]
