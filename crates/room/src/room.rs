@@ -396,9 +396,9 @@ impl Room {
             if let Some(notice) = newcomer.notice {
                 client.notice(notice);
             }
-            if let Some(notice) = room.context.world_notice() {
-                client.notice(&notice);
-            }
+            // A client that resumes its player knows the room, also after the room has moved to another server.
+            let world_notice = room.context.world_notice().filter(|_| !newcomer.is_resumed);
+            world_notice.into_iter().for_each(|notice| client.notice(&notice));
             if client.may_edit {
                 editing.catch_up(client);
             }

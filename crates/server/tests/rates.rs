@@ -175,6 +175,14 @@ async fn newcomers_of_a_room_without_its_own_world_receive_the_name_of_the_shown
             .any(|notice| notice.contains("No world is called elsewhere: this room shows plaza"))
     })
     .await;
+    // After a reconnect, and after a move of the room, the client knows what the room shows.
+    let key = format!("name=Cleo&key={}", "0c".repeat(16));
+    let first = server.join("elsewhere", &key).await;
+    let mut cleo = server.join("elsewhere", &key).await;
+    assert_eq!(cleo.id, first.id);
+    cleo.say(ClientMessage::Chat { text: "/help".into() }).await;
+    cleo.until_view("an answer", |view| !view.notices.is_empty()).await;
+    assert!(cleo.view.notices.iter().all(|notice| !notice.contains("No world")), "{:?}", cleo.view.notices);
     let mut ben = server.join("plaza-2", "name=Ben").await;
     ben.say(ClientMessage::Chat { text: "/help".into() }).await;
     ben.until_view("an answer", |view| !view.notices.is_empty()).await;
