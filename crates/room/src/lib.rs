@@ -134,7 +134,7 @@ pub use command_intake::CommandIntake;
 pub use config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX, RoomsConfig};
 pub use metrics::{Metrics, register_metric};
 pub use names::Name;
-pub use ownership::{Departure, NotOwned, Ownership, RoomLease, Turn};
+pub use ownership::Ownership;
 pub use persistence::{
     ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
     MigrationError, PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms,

@@ -48,6 +48,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nowcast_cluster::RoomLease;
 use nowcast_world::{Command as WorldCommand, STEP_HZ};
 use tracing::info;
 
@@ -71,7 +72,6 @@ use crate::asked_room::AskedRoom;
 use crate::client_sink::StepChanges;
 use crate::dictionary::Dictionary;
 use crate::lobby::Lobby;
-use crate::ownership::{RoomLease, Turn};
 use crate::recorded_world::RecordedWorld;
 use crate::rooms::Rooms;
 
@@ -136,7 +136,7 @@ impl Room {
         let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
         let mut followed = None;
         if let (None, Some(ownership)) = (&asked.at, rooms.persistence.ownership()) {
-            while ownership.await_turn(&name) == Turn::Follow {
+            while ownership.must_follow(&name) {
                 followed = match followed::follow(&name, followed, &offered, &rooms, &watch) {
                     Ok(followed) => followed,
                     Err(Stopped) => return,

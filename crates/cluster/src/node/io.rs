@@ -179,10 +179,11 @@ pub enum RoomLease {
     /// The lease covers this moment.
     Held,
     /// The lease covers this moment, and the room is to move to another server ([`Node::departure`](crate::Node::departure)).
+    /// The room announces it to its clients, and stores a snapshot while it runs. Then it stops, stores the rest, and is released.
     Leaving,
     /// The lease is over, and no other server is known to have the room. The room waits.
     Waiting,
-    /// Another server owns the room, or may own it. The room ends.
+    /// Another server owns the room, or may own it. The room ends, and its clients move.
     Lost,
 }
 

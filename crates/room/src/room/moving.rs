@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use nowcast_cluster::{Departure, RoomLease};
 use tracing::{info, warn};
 
 use super::Room;
 use super::members::Member;
-use crate::ownership::{Departure, RoomLease};
 
 /// Maximum time that a room of a cluster waits until its last records are stored.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(5);

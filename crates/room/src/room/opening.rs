@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nowcast_cluster::TakeError;
 use nowcast_script::{Fault, Limits, Live};
 use nowcast_store::{Moment, Recorder, SavedWorld, StoreError, WorldName, WorldStore};
 use nowcast_world::journal::Record;
@@ -14,7 +15,6 @@ use super::members::{HeldSeat, standing};
 use super::resumed::{Resumed, resume};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
-use crate::ownership::NotOwned;
 use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin};
 use crate::recorded_world::{Engine, RecordedWorld};
 use crate::refusal::Refusal;
@@ -50,7 +50,7 @@ pub(super) enum OpenError {
     /// The requested history cannot be shown.
     Past(Refusal),
     /// Another server of the cluster owns the room, or the owner cannot be found.
-    NotOwned(NotOwned),
+    NotOwned(TakeError),
 }
 
 impl From<StoreError> for OpenError {
@@ -68,12 +68,12 @@ impl OpenError {
                 rooms.troubles.failed(&format!("the world {world} does not begin: {fault}"));
                 return;
             }
-            Self::NotOwned(NotOwned::Elsewhere) => {
+            Self::NotOwned(error) if error.is_elsewhere() => {
                 info!(room, "another server owns the room");
                 // A client that joins again is told the address of the owner.
                 return lobby.end(&Closing::RoomGone);
             }
-            Self::NotOwned(NotOwned::Failed(cause)) => cause,
+            Self::NotOwned(error) => error.to_string(),
             Self::Past(refusal) => {
                 info!(room, %refusal, "history cannot be shown");
                 return lobby.end(&Closing::Refused(refusal));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast_cluster::{RoomLease as MemberLease, Turn as MemberTurn};
+use nowcast_cluster::{Departure, RoomLease, TakeError, Turn};
 use nowcast_jetstream::{Link, Member};
-use nowcast_room::{Departure, NotOwned, Ownership, PublicEvent, RoomLease, Turn};
+use nowcast_room::{Ownership, PublicEvent};
 use nowcast_store::WorldStore;
 use tokio::runtime::{Handle, Runtime};
 
@@ -100,25 +100,17 @@ impl Drop for Node {
 }
 
 impl Ownership for Node {
-    fn take(&self, room: &str) -> Result<(), NotOwned> {
-        match self.member.take(room) {
-            Ok(_) => {
-                self.metrics.epochs.inc();
-                Ok(())
-            }
-            Err(error) => {
-                self.metrics.refuse(error.label());
-                let failed = || NotOwned::Failed(error.to_string());
-                Err(if error.is_elsewhere() { NotOwned::Elsewhere } else { failed() })
-            }
+    fn take(&self, room: &str) -> Result<(), TakeError> {
+        let taken = self.member.take(room);
+        match &taken {
+            Ok(_) => drop(self.metrics.epochs.inc()),
+            Err(error) => self.metrics.refuse(error.label()),
         }
+        taken.map(drop)
     }
 
-    fn await_turn(&self, room: &str) -> Turn {
-        match self.member.await_turn(room) {
-            MemberTurn::Follow => Turn::Follow,
-            MemberTurn::Begin | MemberTurn::Wait(_) => Turn::Begin,
-        }
+    fn must_follow(&self, room: &str) -> bool {
+        self.member.await_turn(room) == Turn::Follow
     }
 
     fn followed(&self, room: &str) {
@@ -133,9 +125,7 @@ impl Ownership for Node {
     }
 
     fn departure(&self, room: &str) -> Option<Departure> {
-        let departure = self.member.departure(room)?;
-        let nowcast_cluster::Departure { address, may_store, may_stop } = departure;
-        Some(Departure { address: address.to_string(), may_store, may_stop })
+        self.member.departure(room)
     }
 
     fn announced(&self, room: &str, clients: usize) {
@@ -172,12 +162,7 @@ impl Ownership for Node {
     }
 
     fn lease(&self, room: &str) -> RoomLease {
-        match self.member.lease(room) {
-            MemberLease::Held => RoomLease::Held,
-            MemberLease::Leaving => RoomLease::Leaving,
-            MemberLease::Waiting => RoomLease::Waiting,
-            MemberLease::Lost => RoomLease::Lost,
-        }
+        self.member.lease(room)
     }
 
     fn trouble(&self) -> Option<String> {
