@@ -199,7 +199,7 @@ impl Room {
         let catches_up = stood.min(STEP * CATCH_UP_STEPS_MAX);
         let mut due = deserted_since.checked_sub(catches_up).unwrap_or(deserted_since);
         loop {
-            thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.durable.wait_until(due, &self.context, &self.members);
             if self.context.rooms.is_stopping() {
                 return;
             }

@@ -59,8 +59,10 @@ const UNSENT_MAX: usize = 4_096;
 
 /// Events that wait until the store has committed them.
 pub(super) struct Durable {
-    committed: Receiver<(Waiting, Result<(), Lost>)>,
-    completions: Sender<(Waiting, Result<(), Lost>)>,
+    committed: Receiver<Committed>,
+    completions: Sender<Committed>,
+    /// Committed actions behind committed events. The next step sends the events first.
+    held: VecDeque<Committed>,
     /// Events of durable actions with the numbers of their commits, oldest first.
     unsent: VecDeque<(u64, WorldEvent)>,
     last: u64,
@@ -71,6 +73,9 @@ pub(super) struct Durable {
     /// Actions that the store has committed, or lost, since the last step.
     confirmed: Vec<Confirmed>,
 }
+
+/// An answer, and whether the store committed it.
+type Committed = (Waiting, Result<(), Lost>);
 
 /// An answer that waits for the store.
 enum Waiting {
@@ -89,6 +94,7 @@ impl Default for Durable {
         Self {
             committed,
             completions,
+            held: VecDeque::new(),
             unsent: VecDeque::new(),
             last: 0,
             newcomers: newcomers(),
@@ -104,7 +110,19 @@ fn newcomers() -> Addresses {
 }
 
 impl Durable {
-    /// Returns the callback for the store. The callback never waits. The room reads its result at the next tick.
+    /// Waits until the next step is due, and answers the actions that the store commits in the meantime.
+    pub(super) fn wait_until(&mut self, due: Instant, context: &RoomContext, members: &Members) {
+        while let Ok(committed) = self.committed.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            match committed {
+                (Waiting::Action { player, action, number }, outcome) if self.held.is_empty() => {
+                    answer(context, members, (player, action, number, outcome));
+                }
+                committed => self.held.push_back(committed),
+            }
+        }
+    }
+
+    /// Returns the callback for the store. The callback never waits.
     fn completion(&self, waiting: Waiting) -> Completion {
         let completions = self.completions.clone();
         // The room may have ended.
@@ -202,7 +220,8 @@ impl Durable {
     ) -> Vec<WorldEvent> {
         let (durable, mut now): (Vec<_>, Vec<_>) = world_events.into_iter().partition(WorldEvent::is_durable);
         let mut confirmed = Vec::new();
-        while let Ok((waiting, outcome)) = self.committed.try_recv() {
+        let held = std::mem::take(&mut self.held).into_iter();
+        for (waiting, outcome) in held.chain(self.committed.try_iter()) {
             match waiting {
                 // Events that cannot be stored are sent too, because they took effect in this room.
                 Waiting::Events(last) => {
@@ -237,15 +256,20 @@ impl Durable {
 
     /// Answers the actions that are committed or lost, after their events.
     pub(super) fn confirm(&mut self, context: &RoomContext, members: &Members) {
-        for (id, action, number, outcome) in std::mem::take(&mut self.confirmed) {
-            let Some(member) = members.find(id) else { continue };
-            match outcome {
-                Ok(()) => member.client.sink().send(ClientEvent::ActionDone { number }),
-                Err(Lost) => {
-                    context.rooms.metrics.count_durable("lost");
-                    member.client.refuse(&action, LOST, Some(number));
-                }
-            }
+        for confirmed in std::mem::take(&mut self.confirmed) {
+            answer(context, members, confirmed);
+        }
+    }
+}
+
+/// Answers an action that is committed or lost.
+fn answer(context: &RoomContext, members: &Members, (player, action, number, outcome): Confirmed) {
+    let Some(member) = members.find(player) else { return };
+    match outcome {
+        Ok(()) => member.client.sink().send(ClientEvent::ActionDone { number }),
+        Err(Lost) => {
+            context.rooms.metrics.count_durable("lost");
+            member.client.refuse(&action, LOST, Some(number));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
 //! Other threads put jobs into a queue (`queue.rs`), and one thread (`writer.rs`) writes them. It writes the jobs of all
-//! worlds in one transaction, at most every 30 ms by default. The write-ahead log is synced at each commit. Readers have
+//! worlds in one transaction: at most every 30 ms by default, and at once if a completion waits. The write-ahead log is synced at each commit. Readers have
 //! connections of their own (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file
 //! is touched.
 
@@ -61,8 +61,8 @@ pub struct SqliteStore {
 pub struct Options {
     /// Bytes that may wait for the disk. Jobs beyond the limit are refused, and their worlds continue with a snapshot later.
     pub queue_bytes_max: usize,
-    /// The shortest time between the beginnings of two transactions. A killed process loses the changes of this time, of one
-    /// step, and of the duration of a commit: together the 50 ms of `docs/reference/store.md`. Each transaction costs a sync of the
+    /// The shortest time between the beginnings of two transactions that no completion waits for. A killed process loses the
+    /// changes of this time, of one step, and of the duration of a commit: together the 50 ms of `docs/reference/store.md`. Each transaction costs a sync of the
     /// disk.
     pub commit_interval: Duration,
 }

@@ -141,7 +141,7 @@ struct State {
     given: u64,
     /// Jobs that were written or lost.
     done: u64,
-    /// Whether a thread waits for the writer. If so, the next transaction begins at once.
+    /// Whether a thread or a completion waits for the writer. If so, the next transaction begins at once.
     is_hurried: bool,
     is_closing: bool,
     is_closed: bool,
@@ -213,6 +213,8 @@ impl Queue {
         }
         state.bytes += bytes;
         state.given += 1;
+        // A client waits for the completion.
+        state.is_hurried |= !then.is_empty();
         state.jobs.push(Job { work, then, count: 1, bytes, at });
         drop(state);
         self.work.notify_one();
