@@ -45,6 +45,8 @@ pub enum Mutant {
     EndAtTarget,
     /// The correction after a move removes the target of a later move of the room.
     EndLaterMove,
+    /// A move goes on after its server has lost the room and has taken the room again.
+    KeepDeparture,
     /// Nobody corrects the directory after a move.
     LeaveTarget,
     /// A server takes a room with the epoch that was given to its former life.

@@ -279,6 +279,28 @@ fn the_next_life_of_a_target_does_not_use_the_epoch_of_the_former() {
     assert_eq!(cluster.take(SOUTH), Epoch(3));
 }
 
+/// The process of the source was stopped for longer than its lease, and another server ended its life.
+#[test]
+fn a_move_ends_when_its_server_has_lost_the_room_and_takes_it_again() {
+    let mut cluster = Cluster::start();
+    cluster.take(NORTH);
+    let task = cluster.move_until_stop();
+    let (revision, entry) = cluster.servers[&name("north")].clone();
+    let dead = ServerEntry { phase: ServerPhase::Dead, ..entry };
+    Cluster::write(&mut cluster.servers, &mut cluster.writes, (name("north"), dead, revision));
+    cluster.pass(1_000);
+    assert_eq!(cluster.nodes[NORTH].lease(cluster.now, yard(), true), RoomLease::Lost);
+    // The owner died, so the target may not wait for it.
+    cluster.nodes[SOUTH].expect_no_rooms();
+    assert_eq!(cluster.take(SOUTH), Epoch(3));
+    cluster.nodes[SOUTH].release(cluster.now, yard(), None);
+    cluster.run();
+    assert_eq!(cluster.take(NORTH), Epoch(4));
+    assert_eq!(cluster.nodes[NORTH].lease(cluster.now, yard(), true), RoomLease::Held);
+    cluster.pass(200);
+    assert!(cluster.answer(NORTH, task).unwrap().is_err());
+}
+
 #[test]
 fn a_target_may_release_its_room_and_a_late_release_spares_the_next_epoch() {
     let mut cluster = Cluster::start();

@@ -86,6 +86,7 @@ finds! {
     a_move_to_a_target_that_the_directory_does_not_name_is_found: MoveUnnamed by random;
     a_target_that_becomes_the_owner_of_a_room_that_stayed_is_found: EndAtTarget by random;
     a_correction_that_ends_a_later_move_is_found: EndLaterMove by around_second_move;
+    a_move_that_outlives_its_ownership_is_found: KeepDeparture by around_paused_source;
     a_move_after_which_nobody_corrects_the_directory_is_found: LeaveTarget by random;
     a_target_that_uses_the_epoch_of_its_former_life_is_found: TakeForFormerLife by random;
 }

@@ -20,6 +20,8 @@ use crate::time::Time;
 pub(super) struct Departing {
     pub(super) task: u64,
     target: Name,
+    /// The epoch of this server as the owner when the move began. A later ownership of the room has nothing to do with the move.
+    epoch: Option<Epoch>,
     /// The way of the room, until the room has stopped or stays.
     departure: Option<Departure>,
 }
@@ -61,7 +63,9 @@ impl Node {
     /// The way of a room whose lease is [`RoomLease::Leaving`](super::RoomLease::Leaving).
     #[must_use]
     pub fn departure(&self, room: Name) -> Option<&Departure> {
-        self.departures.get(&room).and_then(|departing| departing.departure.as_ref())
+        let departing = self.departures.get(&room)?;
+        let is_current = departing.epoch == self.epoch(room) || self.config.has(Mutant::KeepDeparture);
+        departing.departure.as_ref().filter(|_| is_current)
     }
 
     pub(super) fn may_stop(&self, room: Name) -> bool {
@@ -113,7 +117,8 @@ impl Node {
                 }
                 Ok(entry) => {
                     moving.entry = Some(entry);
-                    let departing = Departing { task: task.id, target: moving.target, departure: None };
+                    let (target, epoch) = (moving.target, self.epoch(room));
+                    let departing = Departing { task: task.id, target, epoch, departure: None };
                     self.departures.insert(room, departing);
                     self.act_for(task, Action::LookAtRoom(room));
                 }

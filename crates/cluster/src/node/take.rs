@@ -4,7 +4,7 @@
 //! for a whole lease, and the room's entry is updated from the revision that named these holders.
 
 use super::entry_change::{EntryChange, Goal, TRIES};
-use super::{Action, Answer, Claimed, Input, Node, Outcome, TakeError, Task, Work};
+use super::{Action, Answer, Claimed, Input, Node, Outcome, Signal, TakeError, Task, Work};
 use crate::entry::{RoomEntry, ServerEntry};
 use crate::journal::Stored;
 use crate::leases::Holder;
@@ -212,6 +212,12 @@ impl Node {
         is_move: bool,
     ) -> Progress {
         let TakenEpoch { epoch, after } = epoch.into();
+        // A move of an earlier ownership ends.
+        if let Some(departing) =
+            self.departures.get(&take.room).filter(|_| !self.config.has(Mutant::KeepDeparture))
+        {
+            self.inbox.push_back((departing.task, Input::Signal(Signal::Ended)));
+        }
         self.owned.insert(take.room, epoch);
         take.step = Step::Claim { epoch, is_move };
         let (room, owner) = (take.room, self.id());

@@ -198,6 +198,22 @@ impl Script {
         Script { servers: 3, lost_answers, faults, ..Script::around_hand_over(seed) }
     }
 
+    /// Makes the script of a seed in which the source of a move is suspended for longer than its lease, and the room comes back to it.
+    #[must_use]
+    pub fn around_paused_source(seed: u64) -> Script {
+        let random = &mut Random::new(seed ^ 0x9A_05E);
+        let moved_at = 400 + random.below(200);
+        let source = random.below(3) as u8;
+        let to = (source + 1 + random.below(2) as u8) % 3;
+        let (paused_at, ms) = (moved_at + 50 + random.below(300), 500 + random.below(200));
+        let faults = vec![
+            (moved_at, Fault::Move { room: 0, to }),
+            (paused_at, Fault::Pause { server: source, ms }),
+            (paused_at + ms + random.below(400), Fault::Move { room: 0, to: source }),
+        ];
+        Script { servers: 3, faults, ..Script::around_hand_over(seed) }
+    }
+
     /// Returns the shortest script that was found and still fails, and its failure.
     #[must_use]
     pub fn shrink(self, first: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
