@@ -27,9 +27,20 @@ function plainComponent(name: string, load: () => Promise<Mount>) {
   });
 }
 
+/** Switches all examples of a page to the language that the reader has chosen in one, which stays at its place. */
+function switchLanguage({ target, isTrusted }: MouseEvent): void {
+  const labels = [...document.querySelectorAll<HTMLLabelElement>(".vp-code-group .tabs label")];
+  const chosen = labels.find((label) => label === target);
+  if (chosen === undefined || !isTrusted) return;
+  const top = chosen.getBoundingClientRect().top;
+  for (const label of labels) if (label !== chosen && label.textContent === chosen.textContent) label.click();
+  window.scrollBy(0, chosen.getBoundingClientRect().top - top);
+}
+
 const theme: Theme = {
   extends: DefaultTheme,
   enhanceApp({ app }) {
+    if (typeof document !== "undefined") document.addEventListener("click", switchLanguage);
     app.component(
       "LinkLab",
       plainComponent("LinkLab", async () => (await import("./lab/lab-view.js")).mountLab),

@@ -96,6 +96,17 @@ describe("the site", () => {
     expect(problems).toEqual([]);
   });
 
+  it("switches_all_examples_to_the_language_chosen_in_one", async () => {
+    const page = await open("how-to/bodies.html");
+    const shown = page.locator(".vp-code-group .language-typescript:visible");
+    expect(await shown.count()).toBe(0);
+    await page.locator(".vp-code-group label", { hasText: "TypeScript" }).nth(1).click();
+    const groups = await page.locator(".vp-code-group").count();
+    expect(groups).toBeGreaterThan(3);
+    await waitFor("all examples in TypeScript", async () => (await shown.count()) === groups);
+    await page.close();
+  });
+
   it("finds_pages_by_the_words_in_them_without_another_server", async () => {
     const page = await open("index.html");
     await page.locator(".DocSearch-Button").click();
