@@ -25,6 +25,7 @@ pub(crate) enum Form {
 /// All attributes of a field.
 pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<String>,
+    pub(crate) was: Vec<String>,
     pub(crate) default: FieldDefault,
     pub(crate) skip: bool,
     pub(crate) form: Form,
@@ -32,11 +33,19 @@ pub(crate) struct FieldAttributes {
 
 impl FieldAttributes {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
-        let mut this = Self { rename: None, default: FieldDefault::Empty, skip: false, form: Form::Own };
+        let mut this = Self {
+            rename: None,
+            was: Vec::new(),
+            default: FieldDefault::Empty,
+            skip: false,
+            form: Form::Own,
+        };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("wire")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("rename") {
                     this.rename = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("was") {
+                    this.was.push(meta.value()?.parse::<LitStr>()?.value());
                 } else if meta.path.is_ident("default") {
                     this.default = if meta.input.peek(Token![=]) {
                         FieldDefault::Value(meta.value()?.parse()?)
@@ -62,7 +71,7 @@ impl FieldAttributes {
                 } else if meta.path.is_ident("quat") {
                     this.form = Form::Quat(number(&meta)?);
                 } else {
-                    return Err(meta.error("known here: rename, default, skip, range, angle, quat, var"));
+                    return Err(meta.error("known here: rename, was, default, skip, range, angle, quat, var"));
                 }
                 Ok(())
             })?;

@@ -13,6 +13,8 @@ pub(crate) struct Field {
     /// A name for the field that is valid as a variable or a column.
     pub(crate) local: Ident,
     name: String,
+    /// Former names.
+    was: Vec<String>,
     ty: Type,
     default: FieldDefault,
     pub(crate) skip: bool,
@@ -57,6 +59,7 @@ pub(crate) fn parse(
             member,
             local: format_ident!("f{index}", span = Span::mixed_site()),
             name,
+            was: attributes.was,
             ty: field.ty.clone(),
             default,
             skip: attributes.skip,
@@ -161,7 +164,8 @@ impl Field {
             FieldDefault::Value(value) => literal(value).map(|value| quote!(.or(#value))),
             _ => None,
         };
-        quote!(__wire::Field::new(#name, #writes::describe(shape)) #or)
+        let was = &self.was;
+        quote!(__wire::Field::new(#name, #writes::describe(shape)) #or #(.was(#was))*)
     }
 }
 

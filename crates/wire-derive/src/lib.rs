@@ -8,6 +8,7 @@
 //! | struct, enum, variant, field | `rename = "name"` | the name in shapes |
 //! | struct | `default` | fields that a writer lacks come from the struct's `Default` |
 //! | field | `default`, `default = value` | the value if a writer lacks the field |
+//! | field | `was = "name"` | a former name, by which values of earlier versions are read; may be repeated |
 //! | field | `skip` | not written; reads as its default |
 //! | field | `range(low, high, step)` | f32 or f64 (or an array of them) as a number of steps |
 //! | field | `angle(8)`, `angle(16)` | radians (or an array of them) as a fraction of a turn |

@@ -316,7 +316,7 @@ impl Resolver<'_> {
     fn fields(&mut self, from: &[Field], to: &[Field]) -> Result<Vec<Step>> {
         let mut steps = Vec::with_capacity(from.len());
         for field in from {
-            let target = to.iter().position(|known| known.name == field.name);
+            let target = target_of(&field.name, from, to);
             let node = match target {
                 Some(index) => {
                     self.types(&field.ty, &to[index].ty).map_err(|error| error.inside(&field.name))?
@@ -325,9 +325,9 @@ impl Resolver<'_> {
             };
             steps.push(Step { target, name: field.name.clone(), ty: field.ty.clone(), node });
         }
-        let missing = |field: &&Field| from.iter().all(|known| known.name != field.name);
-        for field in to.iter().filter(missing) {
-            if !has_finite_default(self.reader, &field.ty, &mut Vec::new()) {
+        for (index, field) in to.iter().enumerate() {
+            let is_missing = steps.iter().all(|step| step.target != Some(index));
+            if is_missing && !has_finite_default(self.reader, &field.ty, &mut Vec::new()) {
                 return Err(Error::new(ErrorKind::NoDefault).inside(&field.name));
             }
         }
@@ -355,6 +355,17 @@ impl Resolver<'_> {
         }
         Ok(if same { Node::Same } else { Node::Enum(steps) })
     }
+}
+
+/// The index of the reader's field that has the name of a writer's field now, or had it before.
+fn target_of(name: &str, from: &[Field], to: &[Field]) -> Option<usize> {
+    let is_here = |known: &str| from.iter().any(|field| field.name == known);
+    to.iter().position(|wanted| wanted.name == name).or_else(|| {
+        to.iter().position(|wanted| {
+            !is_here(&wanted.name)
+                && wanted.was.iter().find(|former| is_here(former)).is_some_and(|former| former == name)
+        })
+    })
 }
 
 /// Whether the default of a missing field is finite. `open` are the definitions on the path to the field.

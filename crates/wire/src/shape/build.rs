@@ -52,13 +52,20 @@ impl ShapeBuilder {
 impl Field {
     /// Makes a field without a stated default.
     pub fn new(name: &str, ty: Type) -> Self {
-        Self { name: name.to_owned(), ty, default: None }
+        Self { name: name.to_owned(), ty, default: None, was: Vec::new() }
     }
 
     /// Sets the default that generated readers use if the field is missing.
     #[must_use]
     pub fn or(mut self, default: impl Into<crate::any::Value>) -> Self {
         self.default = Some(default.into());
+        self
+    }
+
+    /// Adds a former name of the field.
+    #[must_use]
+    pub fn was(mut self, name: &str) -> Self {
+        self.was.push(name.to_owned());
         self
     }
 }

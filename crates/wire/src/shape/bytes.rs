@@ -201,7 +201,7 @@ fn take_field(input: &mut Input<'_>) -> Result<Field> {
     let length = input.count()?;
     let bytes = input.take(length)?;
     let default = if length == 0 { None } else { Some(any::from_slice(bytes)?) };
-    Ok(Field { name, ty, default })
+    Ok(Field { name, ty, default, was: Vec::new() })
 }
 
 fn take_type(input: &mut Input<'_>, depth: usize) -> Result<Type> {

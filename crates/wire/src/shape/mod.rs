@@ -124,6 +124,8 @@ pub struct Field {
     pub ty: Type,
     /// The default for generated readers if the field is missing; `None` if no default is stated.
     pub default: Option<Value>,
+    /// Former names, by which a reader finds the field in values of earlier versions. The bytes of a shape do not have them.
+    pub was: Vec<String>,
 }
 
 /// A variant of an enum.

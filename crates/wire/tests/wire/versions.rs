@@ -3,6 +3,7 @@
 use crate::common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
 use nowcast_wire::{
     Error, ErrorKind, Party, ReadOwned, Reader, Receiver, Sender, Shape, Wire, decode_value, encode_to_vec,
+    save,
 };
 use serde_json::{Value as Json, json};
 
@@ -328,4 +329,28 @@ fn lists_become_arrays_and_arrays_lists_where_lengths_allow() {
     assert_eq!(read::<_, Vec<u64>>(&[1u32, 2, 3, 4]).unwrap(), [1, 2, 3, 4]);
     let error = read::<_, [u16; 2]>(&vec![1u32, 2, 3]).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::ArrayLength { expected: 2, found: 3 });
+}
+
+#[test]
+fn a_renamed_field_is_read_by_its_former_names() {
+    #[derive(Wire)]
+    struct Before {
+        gold: u32,
+        title: String,
+    }
+    #[derive(Wire, Debug, PartialEq)]
+    struct Now {
+        #[wire(default = 3)]
+        lives: u8,
+        #[wire(was = "money", was = "gold")]
+        coins: u64,
+        // A field that the writer has under its present name is not looked for under a former one.
+        #[wire(was = "gold")]
+        title: String,
+    }
+    let options = save::Options::default();
+    let bytes = save::to_vec(&Before { gold: 7, title: "Sir".into() }, options).unwrap();
+    let read: Now = save::from_slice(&bytes).unwrap();
+    assert_eq!(read, Now { lives: 3, coins: 7, title: "Sir".into() });
+    assert_eq!(save::from_slice::<Now>(&save::to_vec(&read, options).unwrap()).unwrap(), read);
 }

@@ -11,6 +11,8 @@ import { BodyWriter } from "./write.js";
 export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
   readonly schema: string;
+  /** The shape with the former names of its fields, which its bytes do not have. */
+  readonly reader?: WireSchema;
   /**
    * Makes a function that writes a body into the encoder's memory. It returns false if the value needs a layout that
    * this code does not support, such as a long text, or if the encoder has new memory.
@@ -60,7 +62,8 @@ export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
   const write = parts.write && writing(parts.write);
   const read = parts.read?.(decoder);
   const schemaBytes = fromHex(hex);
-  const schema = decodeWireSchema(schemaBytes);
+  const decoded = decodeWireSchema(schemaBytes);
+  const schema = parts.reader ?? decoded;
   let writer: BodyWriter | undefined;
   let reader: BodyReader | undefined;
   return {

@@ -10,7 +10,7 @@ export type { MessageEncoder } from "./message-encoder.js";
 export { decodeMsgpack, type MsgpackDecodeOptions } from "./msgpack-reader.js";
 export { MsgpackExtension, MsgpackTimestamp, type MsgpackValue } from "./msgpack-value.js";
 export { encodeMsgpack } from "./msgpack-writer.js";
-export { createCodec, type Schema, types, type ValueOf, wireSchemaOf } from "./schema.js";
+export { createCodec, type FieldSchema, type Schema, types, type ValueOf, wireSchemaOf } from "./schema.js";
 export { ScopeReader, ScopeWriter } from "./scope.js";
 export type { WireValue } from "./value.js";
 export { type WireSchema, wireSchemaHash } from "./wire-schema.js";

@@ -247,7 +247,7 @@ class Planner {
     path: readonly string[],
   ): (input: WireInput, block: Block) => Column[] {
     const steps = from.map((field) => {
-      const target = resolves ? to.findIndex((wanted) => wanted.name === field.name) : from.indexOf(field);
+      const target = resolves ? targetOf(field, from, to) : from.indexOf(field);
       const wanted = resolves && target >= 0 ? to[target]!.type : undefined;
       const at = [...path, field.name];
       return {
@@ -358,4 +358,15 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function unplanned(): never {
   throw new Error("a plan was used before it was made");
+}
+
+/** The index of the reader's field that has the name of a writer's field now, or had it before; −1 if there is none. */
+function targetOf({ name }: Field, from: readonly Field[], to: readonly Field[]): number {
+  const index = to.findIndex((wanted) => wanted.name === name);
+  if (index >= 0) return index;
+  const isHere = (known: string) => from.some((field) => field.name === known);
+  return to.findIndex((wanted) => {
+    const former = isHere(wanted.name) ? undefined : wanted.was?.find(isHere);
+    return former === name;
+  });
 }

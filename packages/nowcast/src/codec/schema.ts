@@ -1,6 +1,8 @@
 /** Types that are described in TypeScript. Their codecs need neither a schema file nor Nowcast's Rust program. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type Codec, defineCodec } from "./codec.js";
+import type { MsgpackValue } from "./msgpack-value.js";
+import { encodeMsgpack } from "./msgpack-writer.js";
 import type { WireValue } from "./value.js";
 import type { Definition, Field, ScalarTag, WireSchema, WireType } from "./wire-schema.js";
 import { encodeWireSchema } from "./wire-schema-bytes.js";
@@ -14,10 +16,17 @@ export interface Schema<T> {
   readonly place: (table: DefinitionTable) => WireType;
 }
 
-/** The values of a described type. */
-export type ValueOf<D> = D extends Schema<infer T> ? T : never;
+/** A field of a struct with a history; created by `types.field`. */
+export interface FieldSchema<T> {
+  readonly type: Schema<T>;
+  readonly was: readonly string[];
+  readonly default: T | undefined;
+}
 
-type Fields = Readonly<Record<string, Schema<unknown>>>;
+/** The values of a described type. */
+export type ValueOf<D> = D extends Schema<infer T> ? T : D extends FieldSchema<infer T> ? T : never;
+
+type Fields = Readonly<Record<string, Schema<unknown> | FieldSchema<unknown>>>;
 type StructValue<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
 /** The payload of a variant: named fields, one value, or nothing. */
 type Payload = Fields | Schema<unknown>;
@@ -51,8 +60,16 @@ export class DefinitionTable {
   }
 
   fields(fields: Fields): Field[] {
-    return Object.entries(fields).map(([name, type]) => {
-      if (typeof type?.place === "function") return { name, type: type.place(this), default: undefined };
+    return Object.entries(fields).map(([name, given]) => {
+      const {
+        type,
+        was,
+        default: value,
+      } = "type" in (given ?? {}) ? (given as FieldSchema<unknown>) : asField(given);
+      if (typeof type?.place === "function") {
+        const or = value === undefined ? undefined : encodeMsgpack(value as MsgpackValue);
+        return { name, type: type.place(this), default: or, was };
+      }
       throw new NowcastError("misuse", `the field "${name}" has no type`, {
         cure: "give it one of `types`, such as types.f32",
       });
@@ -60,12 +77,16 @@ export class DefinitionTable {
   }
 }
 
+function asField(type: unknown): FieldSchema<unknown> {
+  return { type: type as Schema<unknown>, was: [], default: undefined };
+}
+
 function scalar<T>(tag: ScalarTag): Schema<T> {
   return { place: () => ({ tag }) };
 }
 
 function isSchema(payload: Payload): payload is Schema<unknown> {
-  return typeof payload.place === "function";
+  return typeof (payload as Schema<unknown>).place === "function";
 }
 
 /**
@@ -126,6 +147,16 @@ export const types = {
   angle(bits: number): Schema<number> {
     return { place: () => ({ tag: "angle", bits }) };
   },
+  /**
+   * A field that earlier versions of the type did not have. In their values it is the field that had one of the names
+   * `was`, or else `default`. Without `types.field` it is false, 0, empty or absent.
+   */
+  field<T>(
+    type: Schema<T>,
+    { was = [], default: value }: { readonly was?: readonly string[]; readonly default?: T },
+  ): FieldSchema<T> {
+    return { type, was, default: value };
+  },
   /** The name is only for people, because structs are matched by the names of their fields. */
   struct<const F extends Fields>(name: string, fields: F): Schema<StructValue<F>> {
     if (name === "") throw new NowcastError("misuse", "a struct needs a name; without one, use a tuple");
@@ -175,6 +206,8 @@ export function wireSchemaOf(type: Schema<unknown>): WireSchema {
  * `spec/WIRE.md` does not allow.
  */
 export function createCodec<T>(type: Schema<T>): Codec<T> {
-  const bytes = encodeWireSchema(wireSchemaOf(type));
-  return defineCodec({ schema: Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") });
+  const reader = wireSchemaOf(type);
+  const bytes = encodeWireSchema(reader);
+  const schema = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return defineCodec({ schema, reader });
 }

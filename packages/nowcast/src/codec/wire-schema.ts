@@ -18,6 +18,8 @@ export interface Field {
   readonly type: WireType;
   /** The default for readers whose writer lacks the field: one MessagePack value, in its original bytes. */
   readonly default: Uint8Array | undefined;
+  /** Former names, by which a reader finds the field in values of earlier versions. The bytes of a shape do not have them. */
+  readonly was?: readonly string[];
 }
 
 export interface Variant {

@@ -22,6 +22,36 @@ const frame = t.struct("Frame", {
   tags: t.map(t.text, t.any),
 });
 
+describe("a type with a history", () => {
+  const before = createCodec(t.struct("Hero", { gold: t.u32, title: t.text, speed: t.f32 }));
+  const now = createCodec(
+    t.struct("Hero", {
+      lives: t.field(t.u8, { default: 3 }),
+      coins: t.field(t.u32, { was: ["money", "gold"] }),
+      title: t.field(t.text, { was: ["speed"] }),
+    }),
+  );
+
+  it("reads a renamed field by its former name, and a new field as its default", () => {
+    const read = now.reading(before.schema);
+    expect(read(before.encode({ gold: 7, title: "Sir", speed: 2 }))).toEqual({
+      lives: 3,
+      coins: 7,
+      title: "Sir",
+    });
+    const third = createCodec(t.struct("Hero", { money: t.u32, gold: t.u32 }));
+    expect(now.reading(third.schema)(third.encode({ money: 5, gold: 9 }))).toMatchObject({ coins: 5 });
+  });
+
+  it("keeps its values under the present names only", () => {
+    expect(before.reading(now.schema)(now.encode({ lives: 1, coins: 7, title: "Sir" }))).toEqual({
+      gold: 0,
+      title: "Sir",
+      speed: 0,
+    });
+  });
+});
+
 describe("a type described in TypeScript", () => {
   it("has the shape that the generator gives the same type of a schema", () => {
     expect(createCodec(action).hash).toBe(actionCodec.hash);
