@@ -49,7 +49,7 @@ pub(crate) fn read_binding(
     place: Option<(String, u32)>,
 ) -> Result<(Value, Targets, bool), String> {
     let known: Vec<_> = arguments.fields().iter().map(|field| field.name.as_str()).collect();
-    for name in ["charge", "pitch", "target"] {
+    for name in ["charge", "pitch", "target", "aim"] {
         let Some(argument) = fields.text(name)? else { continue };
         if arguments.index(&argument).is_none() {
             let expected = format!("one of the arguments ({})", known.join(", "));
@@ -61,13 +61,14 @@ pub(crate) fn read_binding(
     }
     check_keys(fields)?;
     fields.number("reach")?;
+    fields.number("grid")?;
     fields.number("speed")?;
     fields.number("rise")?;
     read_prediction(fields)?;
     let durable = fields.truth(DURABLE)?.unwrap_or(false);
     fields.nothing_else(&[
-        "key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless", "predict", "speed",
-        "rise", DURABLE,
+        "key", "label", "charge", "pitch", "target", "aim", "grid", "of", "reach", "needs", "unless",
+        "predict", "speed", "rise", DURABLE,
     ])?;
     let of = read_kinds(fields)?;
     let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.binding"))?;

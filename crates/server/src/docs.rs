@@ -1,14 +1,18 @@
 //! The documents as a site below `/docs/`, from a folder of the operator.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap,
+    IF_NONE_MATCH, VARY,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+
+use crate::web::accepts;
 
 /// The site's own pages contain inline scripts and styles. Everything else comes from this server. The first page shows a
 /// room of this server in a frame.
@@ -67,6 +71,13 @@ impl DocumentFiles {
         }
         Ok(Self { files })
     }
+
+    /// Returns the name of the file at an address. A folder's page is its `index.html`.
+    fn resolve<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
+        let is_folder = path.is_empty() || path.ends_with('/');
+        let name = if is_folder { Cow::Owned(format!("{path}index.html")) } else { Cow::Borrowed(path) };
+        self.files.contains_key(name.as_ref()).then_some(name)
+    }
 }
 
 /// Answers a request for a page or file below `/docs/`. Without documents, the answer is 404 and names the flag.
@@ -75,9 +86,13 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         return (StatusCode::NOT_FOUND, "this server has no documents: start it with --docs\n")
             .into_response();
     };
-    let Some(file) = documents.files.get(path) else {
+    let Some(path) = documents.resolve(path) else {
         return (StatusCode::NOT_FOUND, "the documents have no page at this address\n").into_response();
     };
+    let path = path.as_ref();
+    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let smaller = documents.files.get(&format!("{path}.gz")).filter(|_| accepts(accepted, "gzip"));
+    let file = smaller.unwrap_or(&documents.files[path]);
     let read =
         async { Ok::<_, std::io::Error>((tokio::fs::metadata(file).await?, tokio::fs::read(file).await?)) };
     let (metadata, content) = match read.await {
@@ -94,7 +109,7 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     let caching =
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let tags = [(CACHE_CONTROL, caching.to_owned()), (ETAG, tag)];
+    let tags = [(CACHE_CONTROL, caching.to_owned()), (ETAG, tag), (VARY, "accept-encoding".to_owned())];
     if is_known {
         return (StatusCode::NOT_MODIFIED, tags).into_response();
     }
@@ -102,7 +117,8 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         (CONTENT_TYPE, HeaderValue::from_static(content_type(path))),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
-    (tags, describing, content).into_response()
+    let coding = smaller.map(|_| [(CONTENT_ENCODING, "gzip")]);
+    (tags, describing, coding, content).into_response()
 }
 
 /// Returns the content type of a file of the site, by its suffix.

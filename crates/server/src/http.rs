@@ -184,7 +184,7 @@ async fn show_asset(
 
 /// Serves the first page of the documents.
 async fn show_documents(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    docs::answer(shared.documents.as_ref(), "index.html", &headers).await
+    docs::answer(shared.documents.as_ref(), "", &headers).await
 }
 
 async fn show_document(

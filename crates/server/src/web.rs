@@ -146,7 +146,7 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) 
 }
 
 /// Whether an `Accept-Encoding` header accepts a coding: whether it names the coding, without a weight of 0.
-fn accepts(accepted: &str, coding: &str) -> bool {
+pub(crate) fn accepts(accepted: &str, coding: &str) -> bool {
     accepted.split(',').any(|entry| {
         let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
         let weight = parameters.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());

@@ -18,6 +18,10 @@ impl Site {
         std::fs::create_dir_all(folder.join("assets")).expect("the folder can be made");
         std::fs::write(folder.join("index.html"), index).expect("the page can be written");
         std::fs::write(folder.join("assets/app.1.js"), "export {};").expect("the script can be written");
+        std::fs::create_dir_all(folder.join("measurements")).expect("the folder can be made");
+        std::fs::write(folder.join("measurements/index.html"), "<p>Measured</p>")
+            .expect("the page can be written");
+        std::fs::write(folder.join("measurements/index.html.gz"), "packed").expect("the file can be written");
         std::fs::create_dir_all(folder.join(".git")).expect("the folder can be made");
         for hidden in [".env", ".git/config", "assets/.secret"] {
             std::fs::write(folder.join(hidden), "secret").expect("the file can be written");
@@ -44,6 +48,9 @@ async fn documents_are_served_below_their_address_and_nothing_outside_of_their_f
     assert!(home.contains("frame-src 'self'"), "{home}");
     assert!(home.ends_with("</script>"), "{home}");
     assert!(server.get("/docs").await.contains("location: /docs/"));
+    assert!(server.get("/docs/measurements/").await.contains("<p>Measured</p>"), "a folder's page");
+    let packed = server.get_with("/docs/measurements/", "Accept-Encoding: br, gzip\r\n").await;
+    assert!(packed.contains("content-encoding: gzip") && packed.contains("packed"), "{packed}");
     let script = server.get("/docs/assets/app.1.js").await;
     assert!(script.contains("content-type: text/javascript"), "{script}");
     assert!(script.contains("immutable"), "{script}");

@@ -3,6 +3,7 @@ import {
   type ActionSource,
   type Binding,
   type ChatCommand,
+  type PlaceRule,
   readBindings,
   readChatCommands,
   type TargetRule,
@@ -21,11 +22,16 @@ export function argumentsOf(
   pitch: number,
   target: number | undefined,
   hand?: number | undefined,
-): Record<string, number> | undefined {
-  const sent: Record<string, number> = {};
+  place?: Place | undefined,
+): Record<string, Argument> | undefined {
+  const sent: Record<string, Argument> = {};
   if (binding.target) {
     if (target !== undefined) sent[binding.target.argument] = target;
     else if (!binding.target.isOptional) return undefined;
+  }
+  if (binding.aim) {
+    if (place !== undefined) sent[binding.aim.argument] = place;
+    else if (!binding.aim.isOptional) return undefined;
   }
   if (binding.hand !== undefined && hand !== undefined) sent[binding.hand] = hand;
   if (binding.charge) {
@@ -57,6 +63,12 @@ export function cameraPitch(pitch: number): number {
   return 0.25 + (0.32 - pitch) / 0.8;
 }
 
+/** A place in the world. */
+export type Place = readonly [number, number, number];
+
+/** The value of an argument that a page sends. */
+export type Argument = number | Place;
+
 /** The target of an action. */
 export interface Target {
   readonly id: number;
@@ -68,14 +80,18 @@ export interface Target {
 export interface Surroundings {
   /** The target within reach: the entity that is looked at, or the nearest in front. */
   findTarget(rule: TargetRule): Target | undefined;
+  /** The place within reach at which the player points. */
+  findPlace(rule: PlaceRule): Place | undefined;
   /** Whether an attribute of the local avatar is set. */
   has(attribute: string): boolean;
-  send(action: string, args: Readonly<Record<string, number>>): void;
+  send(action: string, args: Readonly<Record<string, Argument>>): void;
   /** The charge of the action that is being charged, 0 to 1; `undefined` if there is none. */
   showCharge(share: number | undefined): void;
   /** The actions that have a target now. */
   showOffers(offers: readonly Binding[]): void;
   highlight(target: number | undefined): void;
+  /** Shows the cell of edge length `gridM` at which the player points; `undefined` for none. */
+  showCell(middle: Place | undefined, gridM: number): void;
 }
 
 /** The available and running actions. It converts input of keys and buttons to actions of the world. */
@@ -130,7 +146,8 @@ export class Actions {
   /** Performs an action with a charge (`share`, 0 to 1) and an upward pitch. */
   perform(binding: Binding, share: number, pitch: number): void {
     const target = this.#targets.get(binding)?.id;
-    const args = argumentsOf(binding, share * CHARGE_S, pitch, target, this.hand);
+    const place = binding.aim && this.#around.findPlace(binding.aim);
+    const args = argumentsOf(binding, share * CHARGE_S, pitch, target, this.hand, place);
     if (args) this.#around.send(binding.action, args);
   }
 
@@ -139,6 +156,7 @@ export class Actions {
     this.cancel();
     this.#targets.clear();
     this.#around.highlight(undefined);
+    this.#around.showCell(undefined, 0);
     this.#around.showOffers([]);
   }
 
@@ -193,6 +211,10 @@ export class Actions {
     this.#continueStroke();
     const offers = this.#offers();
     this.#around.highlight(offers[0] && this.#targets.get(offers[0])?.id);
+    const built = canAct
+      ? this.#list.find((binding) => binding.aim?.gridM && this.#isPossible(binding))
+      : undefined;
+    this.#around.showCell(built?.aim && this.#around.findPlace(built.aim), built?.aim?.gridM ?? 0);
     this.#around.showOffers(offers);
     if (!this.#charging?.binding.charge) return;
     this.#charging.seconds += seconds;
@@ -251,9 +273,7 @@ export class Actions {
   }
 
   #send(binding: Binding, chargedS: number): void {
-    const pitch = lookPitch(this.#cameraPitch);
-    const args = argumentsOf(binding, chargedS, pitch, this.#targets.get(binding)?.id, this.hand);
-    if (args) this.#around.send(binding.action, args);
+    this.perform(binding, chargedS / CHARGE_S, lookPitch(this.#cameraPitch));
   }
 }
 

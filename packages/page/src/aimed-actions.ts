@@ -1,8 +1,8 @@
 import type { WorldScene } from "@nowcast/three";
-import { type PerspectiveCamera, Vector3 } from "three";
+import { BoxGeometry, Mesh, MeshBasicMaterial, type PerspectiveCamera, Vector3 } from "three";
 import { Actions, type Binding } from "./actions.js";
 import type { Devices } from "./input/devices.js";
-import { type Actor, findTarget } from "./targets.js";
+import { type Actor, type Aim, findPlace, findTarget } from "./targets.js";
 import type { Headset } from "./xr/headset.js";
 
 /** The parts of a page that actions need. */
@@ -28,20 +28,19 @@ export interface AimParts {
  * the middle of the picture.
  */
 export function createAimedActions(page: AimParts): Actions {
-  const ahead = new Vector3();
-  const origin = new Vector3();
+  const aim: Aim = { origin: new Vector3(), direction: new Vector3() };
+  let cell: Mesh | undefined;
   const actions: Actions = new Actions({
     findTarget: (rule) => {
-      const { own, scene, canvas, camera, devices, headset } = page;
+      const { own, scene, headset } = page;
       if (!own) return undefined;
       if (headset) return headset.findTarget(own, rule);
-      const { left, top, width, height } = canvas.getBoundingClientRect();
-      const { x, y } = devices.pointer ?? { x: left + width / 2, y: top + height / 2 };
-      ahead.set(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2, 0.5);
-      camera.updateMatrixWorld();
-      camera.getWorldPosition(origin);
-      const direction = ahead.unproject(camera).sub(origin).normalize();
-      return findTarget(own, { origin, direction }, rule, scene.all, scene.crowd.members);
+      return findTarget(own, pointerAim(page, aim), rule, scene.all, scene.crowd.members);
+    },
+    findPlace: (rule) => {
+      const { own, scene, headset } = page;
+      const ray = headset ? headset.readAim(aim) : pointerAim(page, aim);
+      return own && ray && findPlace(own, ray, rule, scene.obstacles);
     },
     has: (attribute) => page.has(attribute),
     send: (action, args) => page.act(action, args),
@@ -52,6 +51,36 @@ export function createAimedActions(page: AimParts): Actions {
         actions.possible.filter((binding) => !offers.includes(binding)),
       ),
     highlight: (target) => page.scene.highlight(target),
+    showCell: (middle, gridM) => {
+      if (cell) cell.visible = middle !== undefined;
+      if (!middle) return;
+      cell ??= createCell();
+      if (cell.parent !== page.scene.group) page.scene.group.add(cell);
+      cell.position.set(...middle);
+      cell.scale.setScalar(gridM);
+    },
   });
   return actions;
+}
+
+/** The ray from the camera through the pointer, or through the middle of the picture. */
+function pointerAim({ canvas, camera, devices }: AimParts, out: Aim): Aim {
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  const { x, y } = devices.pointer ?? { x: left + width / 2, y: top + height / 2 };
+  camera.updateMatrixWorld();
+  camera.getWorldPosition(out.origin);
+  out.direction.set(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2, 0.5);
+  out.direction.unproject(camera).sub(out.origin).normalize();
+  return out;
+}
+
+/** A bright cell, a little larger than the block that will stand there. */
+function createCell(): Mesh {
+  const material = new MeshBasicMaterial({
+    color: 0xffffff,
+    opacity: 0.35,
+    transparent: true,
+    depthWrite: false,
+  });
+  return new Mesh(new BoxGeometry(1.02, 1.02, 1.02), material);
 }

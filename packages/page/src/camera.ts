@@ -26,15 +26,15 @@ export interface Placed {
  */
 export class OrbitCamera {
   yaw = 0;
-  pitch = 0.34;
+  pitch = 0.25;
   /**
    * The distance that the user chose with the wheel. The shown distance is shorter in front of obstacles, and
    * changes smoothly.
    */
-  distance = 6;
+  distance = 5.4;
   /** Whether the camera looks over the right shoulder, for example while the avatar carries a thing. */
   isOverShoulder = false;
-  #shownDistance = 6;
+  #shownDistance = 5.4;
   #shoulderM = 0;
   readonly #target = new Vector3();
   readonly #arm = new Vector3();

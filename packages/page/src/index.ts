@@ -33,6 +33,7 @@ export {
   keyHints,
   keyName,
   lookHints,
+  promptedActions,
   promptFor,
   touchHelpLines,
 } from "./hud/key-hints.js";

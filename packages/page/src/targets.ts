@@ -2,14 +2,16 @@ import {
   type Body,
   castAt,
   type Member,
+  type Obstacles,
   type Pose,
   type Prop,
   type RayBox,
   rayBoxDistance,
   yawOf,
 } from "@nowcast/three";
+import type { PlaceRule } from "nowcast/world";
 import { Quaternion, Vector3 } from "three";
-import type { Target, TargetRule } from "./actions.js";
+import type { Place, Target, TargetRule } from "./actions.js";
 
 /**
  * Margin that is subtracted from the world's reach, so that a highlighted target is within reach even if its
@@ -20,6 +22,8 @@ const CAUTION_M = 0.1;
 const FRONT_COSINE = 0.5;
 const LOOKED_AT_COSINE = 0;
 const PERSON_RADIUS_M = 0.35;
+/** A point this far before a surface is in the free cell beside it. */
+const BEFORE_SURFACE_M = 0.02;
 
 /** The acting player: a pose, and half of the height. */
 export interface Actor extends Readonly<Pose> {
@@ -30,8 +34,8 @@ export interface Actor extends Readonly<Pose> {
 
 /** The origin and the direction (of length 1) of the middle of the picture. */
 export interface Aim {
-  readonly origin: Readonly<Vector3>;
-  readonly direction: Readonly<Vector3>;
+  readonly origin: Vector3;
+  readonly direction: Vector3;
 }
 
 /** The target of an action: the entity in view or, if there is none, the nearest entity in front. */
@@ -54,9 +58,11 @@ export function findTarget(
     const [dx, dz] = [box.x - actor.x, box.z - actor.z];
     const flat = Math.hypot(dx, dz);
     if (flat > reachM + Math.hypot(box.halfX, box.halfY, box.halfZ)) return;
-    const cosine = flat > 0.05 ? (dx * aheadX + dz * aheadZ) / flat : 1;
-    if (cosine < LOOKED_AT_COSINE) return;
     const metres = distanceTo(actor, box);
+    // An entity that the player stands on is ahead, wherever its middle is.
+    const isBelow = Math.abs(POINT.x) <= box.halfX && Math.abs(POINT.z) <= box.halfZ;
+    const cosine = isBelow ? 1 : (dx * aheadX + dz * aheadZ) / flat;
+    if (cosine < LOOKED_AT_COSINE) return;
     if (metres > reachM - CAUTION_M) return;
     const sightM = castFrom(aim, box, prop);
     if (sightM < lookedAtM) [lookedAt, lookedAtM] = [candidate.id, sightM];
@@ -68,7 +74,29 @@ export function findTarget(
   return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
 }
 
-/** Distance from the axis of the acting player to the surface of a box. */
+/**
+ * The place at which a ray meets the world, if the acting player reaches it. With a grid, the place is the middle of the free
+ * cell before the surface.
+ */
+export function findPlace(
+  actor: Actor,
+  { origin, direction }: Aim,
+  { reachM, gridM }: PlaceRule,
+  obstacles: Obstacles,
+): Place | undefined {
+  const metres = obstacles.cast(origin.x, origin.y, origin.z, direction.x, direction.y, direction.z, {
+    except: actor.body.holding,
+  });
+  if (metres === Number.POSITIVE_INFINITY) return undefined;
+  POINT.copy(direction)
+    .multiplyScalar(metres - (gridM > 0 ? BEFORE_SURFACE_M : 0))
+    .add(origin);
+  if (gridM > 0) POINT.divideScalar(gridM).floor().addScalar(0.5).multiplyScalar(gridM);
+  const far = Math.hypot(POINT.x - actor.x, POINT.y - actor.y, POINT.z - actor.z);
+  return far > reachM - CAUTION_M ? undefined : [POINT.x, POINT.y, POINT.z];
+}
+
+/** Distance from the axis of the acting player to the surface of a box, whose coordinates of the player POINT then has. */
 function distanceTo(actor: Actor, box: RayBox): number {
   const height = box.y - actor.y;
   const { halfHeight } = actor;

@@ -15,6 +15,8 @@ export const pageTexts = {
   turnHint: "turn",
   tiltHint: "look up and down",
   keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
+  slot: (key: string, label: string, count: number) =>
+    `Slot ${key}: ${label === "" ? "empty" : label}${count > 1 ? `, ${count}` : ""}`,
   prompt: (key: string, label: string) => `${key}: ${label}`,
   hold: (key: string) => `hold ${key}`,
   /** The keys of one action, in a hint and in a sentence. */

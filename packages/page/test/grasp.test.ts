@@ -35,7 +35,7 @@ const KICK: ActionSource = {
 
 /** A player with two hands: 71 is the left and 72 the right one. */
 class Bench {
-  readonly sent: [string, Record<string, number>][] = [];
+  readonly sent: [string, Record<string, unknown>][] = [];
   readonly held = new Set<string>();
   target: number | undefined = 9;
   readonly actions: Actions;
@@ -50,6 +50,8 @@ class Bench {
       showCharge: () => undefined,
       showOffers: () => undefined,
       highlight: () => undefined,
+      findPlace: () => undefined,
+      showCell: () => undefined,
     });
     this.actions.define(actions);
     this.grasp = new Grasp({

@@ -1,9 +1,9 @@
 import type { Form } from "@nowcast/three";
-import { createPose, createProp, type DrawnKind, describeBody, type Prop } from "@nowcast/three";
+import { createPose, createProp, type DrawnKind, describeBody, Obstacles, type Prop } from "@nowcast/three";
 import { Vector3 } from "three";
 import { expect, it } from "vitest";
 import type { TargetRule } from "../src/actions.js";
-import { type Actor, type Aim, findTarget } from "../src/targets.js";
+import { type Actor, type Aim, findPlace, findTarget } from "../src/targets.js";
 
 const BOX: Form = { shape: "box", size: [0.5, 0.5, 0.5] };
 const RULE: TargetRule = { argument: "block", isOptional: true, of: new Set(["block"]), reachM: 2 };
@@ -52,4 +52,20 @@ it("is within the declared reach", () => {
   const props = [prop(2, 0, -2.6)];
   expect(findTarget(actor(), UP, RULE, props, [])?.id).toBeUndefined();
   expect(findTarget(actor(), UP, { ...RULE, reachM: 2.5 }, props, [])?.id).toBe(2);
+});
+
+it("is the thing under the feet, wherever on it the player stands and looks", () => {
+  const platform = Object.assign(prop(2, 0, 0.9), { halfX: 1.2, halfY: 0.1, halfZ: 1.2, y: -0.1 });
+  expect(findTarget(actor(), UP, RULE, [platform], [])?.id).toBe(2);
+});
+
+it("a place is where the pointer's ray meets the world, or the free cell before it, and within reach", () => {
+  const obstacles = new Obstacles();
+  obstacles.add(prop(2, 0.25, -2.25));
+  const rule = { argument: "at", isOptional: false, reachM: 4, gridM: 0 };
+  const aim = { origin: new Vector3(0.25, 0.25, 3), direction: new Vector3(0, 0, -1) };
+  expect(findPlace(actor(), aim, rule, obstacles)).toEqual([0.25, 0.25, -2]);
+  expect(findPlace(actor(), aim, { ...rule, gridM: 0.5 }, obstacles)).toEqual([0.25, 0.25, -1.75]);
+  expect(findPlace(actor(), aim, { ...rule, reachM: 2 }, obstacles)).toBeUndefined();
+  expect(findPlace(actor(), UP, rule, obstacles)).toBeUndefined();
 });

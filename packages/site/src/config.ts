@@ -1,7 +1,8 @@
 /** The configuration of VitePress. Building the site writes its pages first (`pages/stage.ts`). */
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { defineConfig } from "vitepress";
 import { llmsText } from "./pages/llms.js";
 import { anchorOf } from "./pages/markdown.js";
@@ -58,6 +59,14 @@ export default defineConfig({
       ],
     },
     build: { chunkSizeWarningLimit: 4_000 },
+  },
+  // `nowcast serve --docs` sends the compressed files to browsers that accept them.
+  buildEnd: ({ outDir }) => {
+    for (const path of readdirSync(outDir, { recursive: true, encoding: "utf8" })) {
+      if (!/\.(html|js|css|json|svg|txt|md)$/.test(path)) continue;
+      const file = join(outDir, path);
+      writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+    }
   },
   // Every other link was checked when the pages were written.
   ignoreDeadLinks: [/^\/files\//, /^\/llms/, ...[...staged.copies.keys()].map((path) => `/${path}`)],

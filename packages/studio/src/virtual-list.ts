@@ -2,6 +2,8 @@ import { make } from "./dom.js";
 
 /** Rows above and below the window that are kept, so that a quick scroll shows no gap. */
 const OVERSCAN = 8;
+/** A press that moves farther than this is no click. */
+const DRAG_PX = 6;
 /** Browsers limit the height of an element, so a longer list is scrolled in proportion. */
 const HEIGHT_PX_MAX = 8_000_000;
 
@@ -68,6 +70,10 @@ export interface ListSource {
   expand?(index: number, open: boolean): number;
 }
 
+function rowOf(target: EventTarget | null): HTMLElement | undefined {
+  return target instanceof Element ? (target.closest<HTMLElement>(".list-row") ?? undefined) : undefined;
+}
+
 /** A scrolled list that draws only the visible rows. One tab stop; the arrow keys move the active row. */
 export class VirtualList {
   readonly element: HTMLElement;
@@ -76,6 +82,7 @@ export class VirtualList {
   readonly #spacer = make("div", { class: "list-spacer", role: "presentation" });
   readonly #window = make("div", { class: "list-window", role: "presentation" });
   #rows: ReadonlyMap<string, HTMLElement> = new Map();
+  #pressed = { id: "", x: 0, y: 0 };
   #active = 0;
   #frame = 0;
 
@@ -87,14 +94,26 @@ export class VirtualList {
     this.element.addEventListener("scroll", () => this.refresh(), { passive: true });
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.element.addEventListener("focus", () => this.refresh());
-    this.element.addEventListener("click", ({ target }) => {
-      const row = target instanceof Element ? target.closest<HTMLElement>(".list-row") : null;
-      if (row === null) return;
-      this.#active = Number(row.dataset["index"]);
-      this.#source.activate(this.#active);
-      this.refresh();
+    // Rows move and are drawn again while a button is down, and a browser then sends no click: the row that was pressed counts.
+    this.element.addEventListener("pointerdown", ({ target, clientX, clientY }) => {
+      this.#pressed = { id: rowOf(target)?.id ?? "", x: clientX, y: clientY };
+    });
+    this.element.addEventListener("pointerup", ({ clientX, clientY }) => {
+      const { id, x, y } = this.#pressed;
+      if (Math.hypot(clientX - x, clientY - y) < DRAG_PX) this.#activate(this.#rows.get(id));
+    });
+    // A click without a pointer comes from an assistive program.
+    this.element.addEventListener("click", ({ target, detail }) => {
+      if (detail === 0) this.#activate(rowOf(target));
     });
     new ResizeObserver(() => this.refresh()).observe(this.element);
+  }
+
+  #activate(row: HTMLElement | undefined): void {
+    if (row === undefined) return;
+    this.#active = Number(row.dataset["index"]);
+    this.#source.activate(this.#active);
+    this.refresh();
   }
 
   /** Draws the rows in the next frame. */
@@ -140,7 +159,6 @@ export class VirtualList {
     const { id, children, className = "", level, expanded, selected = false } = this.#source.row(index);
     const isTree = this.element.getAttribute("role") === "tree";
     const active = index === this.#active ? " active" : "";
-    // A row keeps its element, so that a click during an update reaches it.
     const row = this.#rows.get(id) ?? make("div", { id });
     const attributes: Record<string, string | undefined> = {
       class: `list-row ${className}${active}`,

@@ -6,6 +6,7 @@ import {
   createAimedActions,
   type Devices,
   type InputCollector,
+  promptedActions,
   promptFor,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
@@ -15,7 +16,7 @@ import type { TouchPad } from "./input/touch-pad.js";
 import type { Stage } from "./scene/stage.js";
 import type { WorldConnection } from "./world-connection.js";
 
-/** Actions that are shown at a time: those with a target first, and then those that need none. */
+/** Actions that are shown at a time. */
 const PROMPTS_MAX = 4;
 
 /** The parts of the page that actions need. */
@@ -51,7 +52,7 @@ export function createActions(page: ActionParts, canvas: HTMLCanvasElement): Act
     showCharge: (share) => page.hud.setCharge(share),
     showOffers: (offers, others) => {
       const { hud, devices, touchPad, inputs } = page;
-      const prompt = promptFor([...offers, ...others], inputs.keymap, PROMPTS_MAX);
+      const prompt = promptFor(promptedActions(offers, others), inputs.keymap, PROMPTS_MAX);
       hud.setPrompt(devices.touching ? "" : prompt);
       if (devices.touching) touchPad.mark(triggersOf(offers), triggersOf(others));
     },

@@ -63,6 +63,7 @@ export function screenElements(): ScreenElements {
     message: element("message", HTMLElement),
     prompt: element("world-prompt", HTMLElement),
     list: element("screen-list", HTMLElement),
+    slots: element("slots", HTMLElement),
   };
 }
 

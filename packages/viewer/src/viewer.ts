@@ -78,7 +78,10 @@ export class Viewer implements EventParts {
     isTouching: this.devices.touching,
   }));
   readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
-  readonly screens = new ScreenTexts(elements.screenElements());
+  readonly screens = new ScreenTexts(elements.screenElements(), (key) => {
+    this.inputs.press(key);
+    this.inputs.lift(key);
+  });
   readonly panels = new WorldPanels();
   readonly past: PastPanel;
   readonly sounds: Sounds;

@@ -30,12 +30,19 @@ const THROW: ActionSource = {
   ],
   hint: { key: "left", label: "Throw", charge: "power", pitch: "pitch" },
 };
+const BUILD: ActionSource = {
+  name: "build",
+  arguments: [{ name: "at", type: "vec3" }],
+  hint: { key: "left", aim: "at", grid: 1, reach: 6, needs: "stone" },
+};
 const PUT_DOWN: ActionSource = { name: "put_down", arguments: [], hint: { key: "q" } };
 const TELEPORT: ActionSource = { name: "teleport", arguments: [], hint: undefined };
 
 /** A page with actions, and their results. */
 class Bench {
-  readonly sent: [string, Record<string, number>][] = [];
+  readonly sent: [string, Record<string, unknown>][] = [];
+  place: readonly [number, number, number] | undefined;
+  cell: readonly [number, number, number] | undefined;
   readonly actions: Actions;
   readonly held = new Set<string>();
   target: number | undefined;
@@ -62,6 +69,10 @@ class Bench {
       },
       highlight: (target) => {
         this.lit = target;
+      },
+      findPlace: () => this.place,
+      showCell: (middle) => {
+        this.cell = middle;
       },
     });
     this.actions.define(actions);
@@ -200,6 +211,23 @@ describe("a player at the keys", () => {
     expect(args["power"]).toBeCloseTo(0.6, 1);
     expect(args["pitch"]).toBeCloseTo(0.32);
     bench.actions.release("left");
+    expect(bench.sent.length).toBe(1);
+  });
+
+  it("builds where the pointer is, and sees the cell only while that is possible", () => {
+    const bench = new Bench([BUILD]);
+    bench.place = [0.5, 0.5, -3.5];
+    bench.frames(0.1);
+    expect(bench.cell).toBeUndefined();
+    bench.held.add("stone");
+    bench.frames(0.1);
+    expect(bench.cell).toEqual(bench.place);
+    bench.actions.press("left");
+    expect(bench.sent).toEqual([["build", { at: bench.place }]]);
+    bench.place = undefined;
+    bench.frames(0.1);
+    expect(bench.cell).toBeUndefined();
+    bench.actions.press("left");
     expect(bench.sent.length).toBe(1);
   });
 

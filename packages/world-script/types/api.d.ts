@@ -378,13 +378,15 @@ declare module "@nowcast/world" {
     leave?: "release" | "keep" | "despawn";
   }
 
-  /** `key` is a letter or a digit, "left" or "right" (mouse), or a list of at most 4 of these, of which each triggers the action. `label` is a word or two. `charge`, `pitch` and `target` each name an argument of the action. `charge` grows from its minimum to its maximum while the key is held, up to a second. `pitch` receives how far the player looks up. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
+  /** `key` is a letter or a digit, "left" or "right" (mouse), or a list of at most 4 of these, of which each triggers the action. `label` is a word or two. `charge`, `pitch`, `target` and `aim` each name an argument of the action. `charge` grows from its minimum to its maximum while the key is held, up to a second. `pitch` receives how far the player looks up. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `aim` receives the place within `reach` at which the player points: a `"vector"`, or the middle of a free cell if `grid` gives the edge of the cells, which the page then shows. `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
   export interface BindingFields {
     key?: string | readonly string[];
     label?: string;
     charge?: string;
     pitch?: string;
     target?: string;
+    aim?: string;
+    grid?: number;
     of?: Kind | string | readonly (Kind | string)[];
     reach?: number;
     needs?: string;
@@ -687,13 +689,13 @@ declare module "@nowcast/headset" {
 
 /** @noResolution */
 declare module "@nowcast/inventory" {
-  import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
+  import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer, Vector } from "@nowcast/world";
 
-  /** Declares the actions, while modules are loaded: the number keys choose one of `slots` (4, at most 9), and `key` ("left") uses the item in it, with the `label` ("Use") and a target within `reach` metres (4). */
-  export function setup(this: void, options?: { slots?: number; key?: string; label?: string; reach?: number }): void;
+  /** Declares the actions, while modules are loaded: the number keys choose one of `slots` (4, at most 9), and `key` ("left") uses the item in it, with the `label` ("Use"), on a target or at a place within `reach` metres (4). `grid` gives the edge of the cells that a tool fills: pages show the cell. */
+  export function setup(this: void, options?: { slots?: number; key?: string; label?: string; reach?: number; grid?: number }): void;
 
-  /** Declares an item, while modules are loaded: its `label`, how many fit into one slot (`stack`, 99), and for a tool the function `use`. */
-  export function item(this: void, name: string, options?: { label?: string; stack?: number; use?: (this: void, player: Player, aim: { target?: Entity; pitch: number }) => void }): void;
+  /** Declares an item, while modules are loaded: its `label`, how many fit into one slot (`stack`, 99), the `color` of its slot, and for a tool the function `use`. */
+  export function item(this: void, name: string, options?: { label?: string; stack?: number; color?: string; use?: (this: void, player: Player, aim: { target?: Entity; at?: Vector }) => void }): void;
 
   /** Gives a player `count` items (1 by default), and returns how many fit. */
   export function give(this: void, player: Player, name: string, count?: number): number;

@@ -7,6 +7,7 @@ export {
   type Binding,
   bindingOf,
   type ChatCommand,
+  type PlaceRule,
   readBindings,
   readChatCommands,
   type TargetRule,

@@ -29,6 +29,13 @@ button[aria-pressed=true] { background: #2a7f86; }
 .message { text-align: center; font-size: 26px; }
 .low { position: absolute; left: 10px; right: 10px; bottom: max(10px, env(safe-area-inset-bottom)); display: grid;
   gap: 8px; justify-items: center; }
+.slots { display: flex; gap: 6px; }
+.slots button { position: relative; width: 46px; height: 46px; padding: 5px; touch-action: manipulation; }
+.slots button[aria-pressed=true] { border-color: #e9b44c; background: #141b2bc7; outline: 2px solid #e9b44c; }
+.slots i { display: grid; place-items: center; height: 100%; border-radius: 6px; font: 600 11px system-ui; overflow: hidden; }
+.slots kbd, .slots b { position: absolute; border: 0; margin: 0; padding: 0 2px; font-size: 11px; }
+.slots kbd { top: 1px; left: 2px; }
+.slots b { right: 3px; bottom: 1px; }
 .prompts { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
 .chat { justify-self: start; display: grid; gap: 6px; max-width: min(420px, 80%); }
 .log { display: grid; gap: 3px; justify-items: start; max-height: 30cqh; overflow: hidden; }

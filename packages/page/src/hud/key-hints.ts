@@ -16,6 +16,14 @@ export function keyName(key: string, keymap: Keymap = UNMOVED): string {
   return codeName(keyFor(keymap, codeOf(key) ?? key));
 }
 
+/**
+ * The actions of a prompt, which means: now, here, this key. Those with a target come first, then those that a state of the
+ * avatar makes possible. The bar of keys lists the others, which are always possible.
+ */
+export function promptedActions(offers: readonly Binding[], others: readonly Binding[]): readonly Binding[] {
+  return [...offers, ...others.filter(({ needs }) => needs !== undefined)];
+}
+
 /** The actions that keys trigger at present, as one line with at most `max` entries. */
 export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED, max = offers.length): string {
   return keyedActions(offers, keymap)

@@ -2,6 +2,7 @@ import { readColor } from "@nowcast/three";
 import { cssColor } from "../dom.js";
 import { pageTexts } from "../texts.js";
 import { isOwnPlace } from "../ui/panels.js";
+import { HotBar } from "./hot-bar.js";
 import { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
@@ -18,20 +19,25 @@ export interface ScreenElements {
   readonly prompt: HTMLElement;
   /** A `<dl>` for the texts at all other places. */
   readonly list: HTMLElement;
+  /** The row of a player's slots. */
+  readonly slots: HTMLElement;
 }
 
 /**
- * The texts that the world shows on this screen. `score`, `clock`, `message` and `prompt` have their own
+ * The texts that the world shows on this screen. `score`, `clock`, `message`, `prompt` and `slots` have their own
  * places; all other texts are in a list. An element is written only if its own text changes, because screen
  * readers speak a live region on every write.
  */
 export class ScreenTexts {
   readonly #elements: ScreenElements;
+  readonly #slots: HotBar;
   #isStale = false;
   #scoreText = "";
 
-  constructor(elements: ScreenElements) {
+  /** `choose` is called with the number key of a pressed slot. */
+  constructor(elements: ScreenElements, choose: (key: string) => void) {
     this.#elements = elements;
+    this.#slots = new HotBar(elements.slots, choose);
   }
 
   /** Records that a text changed, so that the next update must show it. */
@@ -50,6 +56,7 @@ export class ScreenTexts {
     board.hidden = sides.length === 0 && clock.hidden;
     write(message, textOf(screen.get("message")));
     write(prompt, textOf(screen.get("prompt")));
+    this.#slots.update(screen.get("slots"));
     this.#writeList(screen);
   }
 
@@ -96,7 +103,7 @@ export class ScreenTexts {
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "slots"]);
 
 /** If the name is a colour, the colour is shown instead of the name. */
 function swatch(color: number): HTMLElement {

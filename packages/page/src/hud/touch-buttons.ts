@@ -4,6 +4,9 @@ export interface TouchButton {
   readonly label: string;
 }
 
+/** The buttons of actions that choose a slot, as `@nowcast/inventory` names them. */
+const SLOT = /^button slot_\d$/;
+
 /** Receives the presses of buttons on the screen. */
 export interface TouchButtonListener {
   press(trigger: string): void;
@@ -22,19 +25,22 @@ export class TouchButtons {
 
   /** Sets the buttons for the world's actions. */
   offer(buttons: readonly TouchButton[]): void {
-    const elements = buttons.map(({ trigger, label }) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = label;
-      button.dataset["trigger"] = trigger;
-      const { press, lift } = this.#listener;
-      onTouchButton(
-        button,
-        () => press(trigger),
-        () => lift(trigger),
-      );
-      return button;
-    });
+    // The slots have a row of their own.
+    const elements = buttons
+      .filter(({ trigger }) => !SLOT.test(trigger))
+      .map(({ trigger, label }) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = label;
+        button.dataset["trigger"] = trigger;
+        const { press, lift } = this.#listener;
+        onTouchButton(
+          button,
+          () => press(trigger),
+          () => lift(trigger),
+        );
+        return button;
+      });
     this.#container.replaceChildren(...elements);
   }
 

@@ -8,7 +8,7 @@ import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
-import { KeyBar, keyedActions, lookHints } from "./key-hints.js";
+import { KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
 import { readTold, wordOf } from "./screen-text.js";
 import { ScreenTexts } from "./screen-texts.js";
@@ -87,7 +87,11 @@ export class WorldHud {
     for (const empty of [banner, people, this.#help, this.#meter, this.#notice]) empty.hidden = true;
     this.highlights = new Highlights({ banner, flash });
     this.connection = new ConnectionBanner(line);
-    this.#screens = new ScreenTexts({ board, score, clock, message, prompt, list });
+    const slots = part("div", "slots");
+    this.#screens = new ScreenTexts({ board, score, clock, message, prompt, list, slots }, (key) => {
+      this.listener?.press(key);
+      this.listener?.release(key);
+    });
     this.peopleList = new PeopleList(
       { panel: people, list: peopleLines, toggle: this.#toggle },
       {
@@ -135,7 +139,7 @@ export class WorldHud {
     top.append(this.#toggle, board, helpToggle);
     said.append(line, this.#notice, list, people);
     middle.append(banner, message);
-    low.append(prompt, this.#prompts, chat);
+    low.append(prompt, this.#prompts, slots, chat);
     root.append(flash, this.stick, top, said, middle, this.#meter, this.#help, stickHint, this.#touch, low);
     container.append(this.element);
     this.#showTouch(window.matchMedia("(pointer: coarse)").matches);
@@ -183,8 +187,8 @@ export class WorldHud {
 
   /** Shows the actions that can be done now: those with a target before the others. */
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
-    const shown = [...offers, ...others];
-    const text = shown.map(({ action }) => action).join(" ");
+    const shown = promptedActions(offers, others);
+    const text = [...offers, ...others].map(({ action }) => action).join(" ");
     if (text === this.#promptText) return;
     this.#promptText = text;
     this.#prompts.replaceChildren(...keyedActions(shown).map(({ key, label }) => keyLine(key, label)));

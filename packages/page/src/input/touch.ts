@@ -4,12 +4,16 @@ import { readStick, type StickReading } from "./stick.js";
 const RADIUS_PX = 56;
 const RADIANS_PER_PIXEL = 0.0062;
 
+/** A finger that moves no farther, and no longer than {@link TAP_MS}, taps. */
+const TAP_PX = 10;
+const TAP_MS = 350;
+
 /** The frames that pass until the target under a new finger is known. */
 const FRAMES_TO_AIM = 2;
 
 /**
  * A stick where the left thumb lands, looking with the right one, and pinching to zoom. A finger that lands on a target
- * of the mouse's action draws over targets instead of looking, as a pressed button of the mouse does.
+ * of the mouse's action draws over targets instead of looking, as a pressed button of the mouse does. A tap is a click.
  */
 export class Touch {
   #stickId: number | undefined;
@@ -18,6 +22,8 @@ export class Touch {
   readonly #fingers = new Map<number, { x: number; y: number }>();
   /** The finger that draws, or may begin to draw after some frames. */
   #drawing: { readonly id: number; framesLeft: number; strokes: boolean } | undefined;
+  /** The newest finger, until it has moved. */
+  #tap: { readonly id: number; readonly x: number; readonly y: number; readonly untilMs: number } | undefined;
   #pinch = 0;
   readonly #reading: StickReading = { forward: 0, right: 0, run: false };
   readonly #inputs: InputCollector;
@@ -37,7 +43,7 @@ export class Touch {
 
   /** The place of a finger that draws or may begin to; `undefined` stands for the middle of the picture. */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
-    return this.#drawing && this.#fingers.get(this.#drawing.id);
+    return this.#tap ?? (this.#drawing && this.#fingers.get(this.#drawing.id));
   }
 
   /** Begins a stroke as soon as the target under a new finger is known. Called in each frame. */
@@ -51,6 +57,8 @@ export class Touch {
 
   #press(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
+    const { pointerId: id, clientX: x, clientY: y, timeStamp } = event;
+    this.#tap = { id, x, y, untilMs: timeStamp + TAP_MS };
     if (this.#stickId === undefined && event.clientX < window.innerWidth * 0.45) {
       this.#stickId = event.pointerId;
       this.#stickX = event.clientX;
@@ -75,6 +83,8 @@ export class Touch {
 
   #move(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
+    const tap = this.#tap;
+    if (tap && Math.hypot(event.clientX - tap.x, event.clientY - tap.y) > TAP_PX) this.#tap = undefined;
     if (event.pointerId === this.#stickId) {
       this.#moveStick(event.clientX - this.#stickX, event.clientY - this.#stickY);
       return;
@@ -96,6 +106,18 @@ export class Touch {
 
   #lift(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
+    const tap = this.#tap;
+    const strokes = this.#drawing?.strokes === true;
+    if (
+      event.type === "pointerup" &&
+      tap?.id === event.pointerId &&
+      event.timeStamp < tap.untilMs &&
+      !strokes
+    ) {
+      this.#inputs.press("left", true);
+      this.#inputs.lift("left");
+    }
+    this.#tap = undefined;
     if (event.pointerId === this.#stickId) {
       this.#stickId = undefined;
       this.#base.classList.remove("active");

@@ -27,7 +27,7 @@ import {
 import { type Actions, buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
 import type { OrbitCamera } from "../camera.js";
 import type { Input, InputCollector } from "../input/input-collector.js";
-import type { Actor } from "../targets.js";
+import type { Actor, Aim } from "../targets.js";
 import { Grasp } from "./grasp.js";
 import { type PartState, Presence } from "./presence.js";
 import { findHandTarget } from "./reach.js";
@@ -291,6 +291,15 @@ export class Headset {
     if (!hand.input.isTracked) return undefined;
     const { scene } = this.#page;
     return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
+  }
+
+  /** Reads the ray of the hand that acts; `undefined` while the hand is not tracked. */
+  readAim(out: Aim): Aim | undefined {
+    const { input, ray } = this.#active;
+    if (!input.isTracked) return undefined;
+    out.origin.set(ray.x, ray.y, ray.z);
+    out.direction.set(0, 0, -1).applyQuaternion(TURN.set(ray.qx, ray.qy, ray.qz, ray.qw));
+    return out;
   }
 
   /** Draws names and chat in the world, and all other texts on the panel above the left wrist. */

@@ -114,5 +114,5 @@ export class WristPanel {
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "slots"]);
 const COLORS = { title: "#ffffff", message: "#ffe08a", plain: "#d7e6ff", chat: "#b9f0d0" } as const;

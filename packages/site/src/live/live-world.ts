@@ -13,17 +13,19 @@ interface WorldList {
 }
 
 export function mountLiveWorld(root: HTMLElement): () => void {
+  // Only `nowcast serve --docs` serves the site at this address, so other hosts are not asked.
+  if (import.meta.env.BASE_URL !== "/docs/") return () => undefined;
+  root.classList.add("live-world-place");
   const abort = new AbortController();
   void firstWorld(abort.signal).then((world) => {
     if (world !== undefined) show(root, world);
+    else root.classList.remove("live-world-place");
   });
   return () => abort.abort();
 }
 
 /** The name of the server's first world, or undefined if no Nowcast server serves this page. */
 async function firstWorld(signal: AbortSignal): Promise<string | undefined> {
-  // Only `nowcast serve --docs` serves the site at this address, so other hosts are not asked.
-  if (import.meta.env.BASE_URL !== "/docs/") return undefined;
   try {
     const answer = await fetch("/api/worlds", { signal });
     const list = answer.ok ? ((await answer.json()) as Partial<WorldList>) : undefined;
@@ -39,7 +41,8 @@ function show(root: HTMLElement, world: string): void {
   root.replaceChildren(
     element("iframe", {
       class: "live-world",
-      src: address,
+      src: `${address}?enter=1`,
+      loading: "lazy",
       title: `The world ${world}, live`,
       allow: "fullscreen; gamepad; xr-spatial-tracking",
     }),

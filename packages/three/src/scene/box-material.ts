@@ -7,7 +7,7 @@ import {
   type WebGLProgramParametersWithUniforms,
 } from "three";
 import { BEVEL_GLSL } from "./bevelled-box.js";
-import { GLOW_GLSL } from "./shape-material.js";
+import { GLOW_GLSL, SOFTEN_GLSL } from "./shape-material.js";
 
 /** The surface of all boxes: reflective, or plain for slow machines. */
 export function createBoxMaterial(rich: boolean): Material {
@@ -21,7 +21,7 @@ export function createBoxMaterial(rich: boolean): Material {
       .replace("#include <fog_vertex>", `#include <fog_vertex>\n${VERTEX_OUT}`);
     shader.fragmentShader = shader.fragmentShader
       .replace("#include <common>", `#include <common>\n${VARYINGS}`)
-      .replace("#include <color_fragment>", `#include <color_fragment>\n${SURFACE}`)
+      .replace("#include <color_fragment>", `#include <color_fragment>\n${SOFTEN_GLSL}${SURFACE}`)
       .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW_GLSL}`);
   };
   return material;

@@ -9,6 +9,7 @@ import {
 } from "three";
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
+import { SOFTEN_GLSL } from "./shape-material.js";
 
 /** A fixed entity this wide and flat is ground to walk on. */
 const WIDE_M = 25;
@@ -147,7 +148,7 @@ function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLamb
         "#include <common>",
         `${isFine ? "#define FINE\n" : ""}#include <common>\nvarying vec3 vGround;\n${NOISE}${isLawn ? LAWN : STONES}`,
       )
-      .replace("#include <color_fragment>", `#include <color_fragment>\n${PAVING}`);
+      .replace("#include <color_fragment>", `#include <color_fragment>\n${SOFTEN_GLSL}${PAVING}`);
   };
   return material;
 }
@@ -169,19 +170,20 @@ const NOISE = /* glsl */ `
   }`;
 
 const LAWN = /* glsl */ `
-  // The lawn is mown in two directions, and has patches of drier grass.
+  // Patches of long and of dry grass have edges, and clumps of blades are drawn on them.
   vec3 groundColor(vec3 grass, vec2 p, float blur) {
-    vec2 strip = floor(p / 3.0 + 0.5);
-    float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
-    float patches = paveNoise(p * 0.35) - 0.5;
-    float blades = (paveNoise(p * vec2(7.0, 5.0)) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
-    float tufts = 0.0;
+    float edge = 0.012 + blur * 0.35;
+    float ragged = (paveNoise(p * 2.1) - 0.5) * 0.16 * clamp(0.5 / blur, 0.0, 1.0);
+    float dry = smoothstep(0.6 - edge, 0.6 + edge, paveNoise(p * 0.21) + ragged);
+    float deep = smoothstep(0.6 - edge, 0.6 + edge, paveNoise(p * 0.17 + 31.0) + ragged);
+    grass = mix(grass, grass * vec3(1.14, 1.06, 0.84), dry * 0.75);
+    grass = mix(grass, grass * vec3(0.8, 0.88, 0.86), deep * 0.8);
     #ifdef FINE
-      tufts = smoothstep(0.55, 0.8, paveNoise(p * 2.3 + 9.0)) * clamp(0.4 / blur, 0.0, 1.0);
-      if (blur < 0.03) blades += (paveNoise(p * vec2(31.0, 23.0)) - 0.5) * (1.0 - blur / 0.03) * 0.9;
+      float clump = smoothstep(0.62, 0.7, paveNoise(p * vec2(9.0, 7.0))) * clamp(0.06 / blur, 0.0, 1.0);
+      grass *= 1.0 - 0.09 * clump;
+      if (blur < 0.04) grass *= 1.0 + (paveNoise(p * vec2(33.0, 25.0)) - 0.5) * (1.0 - blur / 0.04) * 0.14;
     #endif
-    grass *= 1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts;
-    return mix(grass, grass * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
+    return grass * (1.0 + 0.06 * (paveNoise(p * 0.05) - 0.5));
   }`;
 
 const STONES = /* glsl */ `

@@ -26,12 +26,21 @@ export function createShapeMaterial(
       .replace("#include <common>", `#include <common>\n${VARYINGS}`)
       .replace(
         "#include <color_fragment>",
-        `#include <color_fragment>\ndiffuseColor.a *= vStyle.z;${pattern === "seamed" ? SEAMS : ""}`,
+        `#include <color_fragment>\n${SOFTEN_GLSL}\ndiffuseColor.a *= vStyle.z;${pattern === "seamed" ? SEAMS : ""}`,
       )
       .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW_GLSL}`);
   };
   return material;
 }
+
+/** Takes the edge off pure colours, which no surface outdoors has. */
+export const SOFTEN_GLSL = /* glsl */ `
+  {
+    float most = max(diffuseColor.r, max(diffuseColor.g, diffuseColor.b));
+    float purity = 1.0 - min(diffuseColor.r, min(diffuseColor.g, diffuseColor.b)) / max(most, 0.001);
+    float grey = dot(diffuseColor.rgb, vec3(0.3, 0.55, 0.15));
+    diffuseColor.rgb = mix(diffuseColor.rgb, vec3(grey), 0.34 * smoothstep(0.5, 1.0, purity));
+  }`;
 
 /** The light that an entity emits. */
 export const GLOW_GLSL = /* glsl */ `

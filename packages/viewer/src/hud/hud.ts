@@ -1,4 +1,4 @@
-import { ConnectionBanner, type Ending, explainClose } from "@nowcast/page";
+import { ConnectionBanner, type Ending, explainClose, titleOf } from "@nowcast/page";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Status } from "../world-connection.js";
@@ -52,7 +52,7 @@ export class Hud {
   show(room: string): void {
     this.#root.hidden = false;
     this.#endDialog.hidden = true;
-    this.#room.textContent = room;
+    this.#room.textContent = titleOf(room);
     this.#place.title = words.peopleOpen;
   }
 
@@ -72,7 +72,9 @@ export class Hud {
   setPeople(count: number, isWatching: boolean): void {
     const who = count === 1 ? words.onlyYou : words.people(count);
     const text = isWatching ? `${who}, ${words.watching}` : who;
-    if (this.#people.textContent !== text) this.#people.textContent = text;
+    if (this.#people.textContent === text) return;
+    this.#people.textContent = text;
+    this.#people.classList.toggle("alone", count === 1);
   }
 
   setStatus(status: Status): void {

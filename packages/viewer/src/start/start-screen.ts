@@ -52,7 +52,7 @@ export class StartScreen {
    * with the address, if there is one.
    */
   show(name: string, room: string | undefined, note = ""): void {
-    this.#name.value = name;
+    this.#name.value = name === "" ? words.suggestName() : name;
     this.#isUnnamed = room === undefined;
     this.#room.value = room ?? DEFAULT_ROOM;
     this.#writeLink();
@@ -89,7 +89,9 @@ export class StartScreen {
     this.#screen.classList.add("ready");
     // The field does not get the focus on touch screens, because the on-screen keyboard would open and hide
     // the page.
-    if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus({ preventScroll: true });
+    if (window.matchMedia("(pointer: coarse)").matches) return;
+    this.#name.focus({ preventScroll: true });
+    this.#name.select();
   }
 
   hide(): void {
@@ -159,5 +161,6 @@ export class StartScreen {
     const address = shareAddress(window.location, this.#room.value);
     this.#link.href = address;
     this.#link.textContent = address.replace(/^https?:\/\//, "");
+    element("enter", HTMLButtonElement).textContent = words.enterRoom(titleOf(this.#room.value));
   }
 }

@@ -1,6 +1,11 @@
 /** All texts of the page in English. Another language is another file like this one, listed in `words.ts`. */
 import { pageTexts } from "@nowcast/page";
 
+function oneOfAll(names: string): string {
+  const all = names.split(" ");
+  return all[Math.floor(Math.random() * all.length)] ?? "";
+}
+
 export const ENGLISH = {
   // The texts of the parts of `@nowcast/page`.
   ...pageTexts,
@@ -14,6 +19,10 @@ export const ENGLISH = {
   roomRule: "1 to 32 of a–z, 0–9, - and _",
   worlds: "Worlds: choose one to enter",
   enter: "Enter",
+  enterRoom: (room: string) => (room === "" ? "Enter" : `Enter ${room}`),
+  /** A name for a visitor who has none yet. */
+  suggestName: () =>
+    `${oneOfAll("Amber Brave Calm Clever Lucky Merry Quick Swift")} ${oneOfAll("Badger Finch Fox Hare Lynx Otter Owl Seal")}`,
   shareBefore: "Nobody else here yet? Open",
   shareBetween: "in a second tab, or",
   shareCopy: "copy the link",

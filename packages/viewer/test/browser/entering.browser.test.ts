@@ -1,5 +1,5 @@
 /** Entering a world: the gallery of the start page, the card with the goal, the first direction, and the list of people. */
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
@@ -164,4 +164,42 @@ it("a_function_moves_to_another_key_and_the_hints_name_the_key", async () => {
   await page.keyboard.up("KeyI");
   expect(visitor.errors).toEqual([]);
   await visitor.leave();
+});
+
+it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained", async () => {
+  const blocksAside = (page: Page): Promise<number> =>
+    page.evaluate(() => {
+      const { world } = window.nowcast;
+      const at = world!.avatar!.position;
+      const blocks = [...world!.entities.values()].filter(({ kind }) => kind.name === "block");
+      return blocks.filter(
+        ({ position: [x, , z] }) => x > at[0] + 0.9 && Math.hypot(x - at[0], z - at[2]) < 6,
+      ).length;
+    });
+  for (const hasTouch of [false, true]) {
+    const room = `builders-aim-${hasTouch ? "touch" : "mouse"}`;
+    const viewport = { width: 800, height: 500 };
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room, hasTouch, viewport });
+    const { page } = visitor;
+    // Waits until the picture shows the ground, by the ghost of a block.
+    const point = async (x: number, y: number): Promise<void> => {
+      if (hasTouch) return page.touchscreen.tap(x, y);
+      await page.mouse.move(x, y);
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+      await page.mouse.click(x, y);
+    };
+    await page.evaluate(() => window.nowcast.viewer.intro.hide());
+    const before = await blocksAside(page);
+    await waitFor("a block at the right of the avatar", async () => {
+      if ((await blocksAside(page)) > before) return true;
+      await point(560, 330);
+      return false;
+    });
+    await point(560, 20);
+    await waitFor("the reason", async () =>
+      (await page.locator("#world-prompt").textContent())?.includes("Point at a place"),
+    );
+    expect(await page.locator("#slots button").count()).toBe(6);
+    await visitor.leave();
+  }
 });

@@ -22,6 +22,16 @@ export interface TargetRule {
   readonly reachM: number;
 }
 
+/** An argument that is a place. */
+export interface PlaceRule {
+  readonly argument: string;
+  /** Whether the action may be sent without a place. */
+  readonly isOptional: boolean;
+  readonly reachM: number;
+  /** Edge length of the cells in which the world builds; 0 without cells. */
+  readonly gridM: number;
+}
+
 /** An action with the input that triggers it. */
 export interface Binding {
   readonly action: string;
@@ -34,6 +44,8 @@ export interface Binding {
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
   readonly target: TargetRule | undefined;
+  /** The argument that receives the place at which the player points. */
+  readonly aim: PlaceRule | undefined;
   /** The argument that receives the acting hand, for players with a headset. */
   readonly hand: string | undefined;
   /** An attribute of the local avatar that must be set. */
@@ -77,7 +89,8 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
   if (hint === undefined || hint["command"] !== undefined || hint["ui"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
   const { key, label, reach, of, needs, unless, predict, speed, rise } = hint;
-  const target = field(hint["target"]);
+  const [target, aim] = [field(hint["target"]), field(hint["aim"])];
+  const reachM = typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M;
   const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
   return {
     action: name,
@@ -91,7 +104,13 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
       argument: target.name,
       isOptional: target.type.endsWith("?"),
       of: kinds.length > 0 ? new Set(kinds) : undefined,
-      reachM: typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M,
+      reachM,
+    },
+    aim: aim && {
+      argument: aim.name,
+      isOptional: aim.type.endsWith("?"),
+      reachM,
+      gridM: Math.max(0, finiteOr0(hint["grid"])),
     },
     hand: fields.find((candidate) => candidate.name === HAND && candidate.type.endsWith("?"))?.name,
     needs: typeof needs === "string" ? needs : undefined,
