@@ -689,7 +689,7 @@ declare module "@nowcast/headset" {
 
 /** @noResolution */
 declare module "@nowcast/inventory" {
-  import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer, Vector } from "@nowcast/world";
+  import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 
   /** Declares the actions, while modules are loaded: the number keys choose one of `slots` (4, at most 9), and `key` ("left") uses the item in it, with the `label` ("Use"), on a target or at a place within `reach` metres (4). `grid` gives the edge of the cells that a tool fills: pages show the cell. */
   export function setup(this: void, options?: { slots?: number; key?: string; label?: string; reach?: number; grid?: number }): void;
