@@ -9,11 +9,12 @@ use crate::Finding;
 use crate::resolver::Use;
 
 /// The fields of a look that pages draw.
-const LOOK_FIELDS: [&str; 16] = [
+const LOOK_FIELDS: [&str; 17] = [
     "shape",
     "size",
     "radius",
     "height",
+    "points",
     "color",
     "opacity",
     "glow",

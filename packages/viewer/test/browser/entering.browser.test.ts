@@ -178,27 +178,29 @@ it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained
     });
   for (const hasTouch of [false, true]) {
     const room = `builders-aim-${hasTouch ? "touch" : "mouse"}`;
-    const viewport = { width: 800, height: 500 };
+    const viewport = { width: 1000, height: 640 };
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room, hasTouch, viewport });
     const { page } = visitor;
-    // Waits until the picture shows the ground, by the ghost of a block.
     const point = async (x: number, y: number): Promise<void> => {
       if (hasTouch) return page.touchscreen.tap(x, y);
       await page.mouse.move(x, y);
       await page.evaluate(() => new Promise(requestAnimationFrame));
       await page.mouse.click(x, y);
     };
+    await visitor.avatarId();
     await page.evaluate(() => window.nowcast.viewer.intro.hide());
     const before = await blocksAside(page);
     await waitFor("a block at the right of the avatar", async () => {
       if ((await blocksAside(page)) > before) return true;
-      await point(560, 330);
+      await point(640, 420);
       return false;
     });
-    await point(560, 20);
-    await waitFor("the reason", async () =>
-      (await page.locator("#world-prompt").textContent())?.includes("Point at a place"),
-    );
+    await waitFor("the reason", async () => {
+      const prompt = await page.locator("#world-prompt").textContent();
+      if (prompt?.includes("Point at a place")) return true;
+      await point(520, 110);
+      return false;
+    });
     expect(await page.locator("#slots button").count()).toBe(6);
     await visitor.leave();
   }
