@@ -1,4 +1,4 @@
-/** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/WORLDS.md`. */
+/** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/how-to/pages.md`. */
 import {
   type ActionSource,
   type Binding,

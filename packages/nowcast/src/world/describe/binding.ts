@@ -1,4 +1,4 @@
-/** Bindings of actions, by the author of a world: "Actions" in `docs/WORLDS.md`. */
+/** Bindings of actions, by the author of a world: "Actions" in `docs/how-to/pages.md`. */
 import type { Action } from "../world.js";
 import { isFields } from "./shape.js";
 
@@ -60,7 +60,7 @@ export interface Binding {
   readonly rise: number;
 }
 
-/** The name of the argument that receives the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
+/** The name of the argument that receives the entity of a hand: "Headsets" in `docs/how-to/headsets.md`. */
 const HAND = "hand";
 const REACH_M = 2.5;
 const REACH_M_MAX = 1_000;
