@@ -68,9 +68,10 @@ it("each_key_of_an_action_triggers_it_and_a_moved_key_still_does_after_a_reload"
   );
   await page.keyboard.press("Escape");
   await waitFor("no card", () => intro.isHidden());
-  await waitFor("the prompt", async () =>
-    (await page.locator("#prompt").textContent())?.includes("2 / F / Click: Count"),
+  await waitFor("the keys in the bar", async () =>
+    (await page.locator("#hints").textContent())?.includes("2 / F / Click Count"),
   );
+  expect(await page.locator("#prompt").isVisible(), "a prompt of what is always possible").toBe(false);
 
   let times = 0;
   for (const key of ["Digit2", "Numpad2", "KeyF", "KeyX"]) {
