@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
     let definition = script.definition();
     definition.validate().expect("the declarations of a loaded script are valid");
     let mut world = World::new(definition.clone(), 1, Box::new(script)).expect("the definition was checked");
-    world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+    world.apply(Command::join(PlayerId(1), "Ada")).expect("there is room");
     for action in &definition.actions {
         let arguments = nowcast_world::Value::Nil;
         world.apply(Command::Action { player: PlayerId(1), name: action.name.clone(), arguments }).ok();

@@ -225,9 +225,7 @@ fn walks_among_blocks_are_replicated_exactly_in_few_bytes() {
     let mut world = yard();
     let people: Vec<PlayerId> = (1..=20).map(PlayerId).collect();
     for player in &people {
-        world
-            .apply(Command::Join { player: *player, name: String::new() })
-            .expect("the world accepts the command");
+        world.apply(Command::join(*player, "")).expect("the world accepts the command");
     }
     let link =
         LinkConfig { delay: Duration::from_millis(20), loss: Loss::Random(0.02), ..LinkConfig::default() };

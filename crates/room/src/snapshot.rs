@@ -220,7 +220,7 @@ mod tests {
 
     /// Joins Ada to the world, and returns her avatar.
     fn join(live: &mut Live) -> EntityId {
-        live.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("the world accepts the command");
+        live.apply(Command::join(ADA, "Ada")).expect("the world accepts the command");
         live.step();
         live.world().scene().player(ADA).and_then(|ada| ada.avatar).expect("Ada has an avatar")
     }

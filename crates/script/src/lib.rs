@@ -17,10 +17,10 @@
 //!         world.show("greeting", "{word}, visitor " .. world.state.visitors)
 //!     end)"#));
 //! let mut live = Live::new(rules("hello"), 7, Limits::DEFAULT)?;
-//! live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("the world accepts the command");
+//! live.apply(Command::join(PlayerId(1), "Ada")).expect("the world accepts the command");
 //! live.step();
 //! live.reload(rules("welcome"))?; // between two steps, all modules at once, with the state kept
-//! live.apply(Command::Join { player: PlayerId(2), name: "Bo".into() }).expect("the world accepts the command");
+//! live.apply(Command::join(PlayerId(2), "Bo")).expect("the world accepts the command");
 //! live.step();
 //! while let Some(event) = live.poll_event() {
 //!     println!("{event:?}");

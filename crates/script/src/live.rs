@@ -291,8 +291,7 @@ impl Live {
     pub fn note(&mut self, command: &Command) {
         let Some(probation) = &mut self.probation else { return };
         let is_kept = match command {
-            Command::Leave { .. } | Command::Rename { .. } => true,
-            joined if joined.is_join() => true,
+            Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. } => true,
             Command::Action { name, .. } => {
                 self.world.scene().definition().action(name).is_some_and(|action| action.durable)
             }

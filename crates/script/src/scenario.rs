@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mlua::{Function, Table, Value as Luau};
 use nowcast_world::{
-    Behaviour, Command, Contact, Definition, EntityId, Event, Input, PlayerId, Pose, SavedData, Scene, Timer,
-    To, Value, World, is_account,
+    Behaviour, Command, Contact, Definition, EntityId, Event, Input, JoinRequest, PlayerId, Pose, SavedData,
+    Scene, Timer, To, Value, World, is_account,
 };
 
 use crate::console::Console;
@@ -213,7 +213,8 @@ fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> O
     let mut stored = exchange.saved.borrow_mut();
     stored.extend(world.take_saved());
     for mut command in exchange.commands.borrow_mut().drain(..) {
-        if let Command::JoinWithAccount { account, saved, .. } = &mut command {
+        if let Command::Join { request: JoinRequest { account: Some(account), saved, .. }, .. } = &mut command
+        {
             *saved = stored.get(account).cloned();
         }
         if let Err(error) = world.apply(command) {
@@ -289,18 +290,13 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
         *next += 1;
         let player = PlayerId(*next);
         let roles = roles.unwrap_or_default();
-        let join = match account {
-            Some(account) if !is_account(&account) => {
-                let text =
-                    "an account is a text of 1 to 96 bytes without control characters, such as \"key:ada\"";
-                return Err(mlua::Error::runtime(text));
-            }
-            Some(account) => {
-                Command::JoinWithAccount { player, name, is_program, roles, account, saved: None }
-            }
-            None => Command::JoinWithRoles { player, name, is_program, roles },
-        };
-        to.commands.borrow_mut().push_back(join);
+        if account.as_ref().is_some_and(|account| !is_account(account)) {
+            let text =
+                "an account is a text of 1 to 96 bytes without control characters, such as \"key:ada\"";
+            return Err(mlua::Error::runtime(text));
+        }
+        let request = JoinRequest { name, is_program, roles, account, saved: None };
+        to.commands.borrow_mut().push_back(Command::Join { player, request });
         Ok(Handle::Player(player))
     })?;
     add_owners(host, exchange)?;

@@ -2,7 +2,7 @@
 
 use nowcast_script::{Limits, Live, Scenario, Sources};
 use nowcast_world::journal::{self, Entry, Record};
-use nowcast_world::{Command, PlayerId, SavedData, Value, World};
+use nowcast_world::{Command, JoinRequest, PlayerId, SavedData, Value, World};
 use proptest::prelude::*;
 
 const RULES: &str = "
@@ -61,15 +61,9 @@ fn live(rules: &str) -> Live {
 }
 
 fn join(player: u32, account: &str, saved: Option<SavedData>) -> Command {
-    let account = account.to_owned();
-    Command::JoinWithAccount {
-        player: PlayerId(player),
-        name: "Ada".into(),
-        is_program: false,
-        roles: Vec::new(),
-        account,
-        saved,
-    }
+    let account = Some(account.to_owned());
+    let request = JoinRequest { name: "Ada".into(), account, saved, ..JoinRequest::default() };
+    Command::Join { player: PlayerId(player), request }
 }
 
 fn act(player: u32, name: &str) -> Command {

@@ -108,7 +108,7 @@ fn commands_read_their_arguments_and_answer_by_name() {
 fn a_failed_command_is_reported_and_its_player_is_told() {
     let mut live = Live::new(Sources::of_main(WORLD), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
-    live.apply(Command::Join { player, name: "Ada".into() }).expect("the world accepts the command");
+    live.apply(Command::join(player, "Ada")).expect("the world accepts the command");
     live.apply(Command::Message { player, text: "/break".into() }).expect("the world accepts the command");
     live.step();
     let events: Vec<_> = std::iter::from_fn(|| live.poll_event()).collect();

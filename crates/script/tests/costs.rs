@@ -127,7 +127,7 @@ fn cost_in_world(row: &Row) -> u64 {
     let (definition, console) = (script.definition(), script.console());
     let mut world = World::new(definition, 1, Box::new(script)).expect("a definition was checked");
     for player in 1..=PLAYERS {
-        let join = Command::Join { player: PlayerId(player), name: format!("p{player}") };
+        let join = Command::join(PlayerId(player), format!("p{player}"));
         world.apply(join).expect("the world accepts the command");
     }
     let mut costs = Vec::new();

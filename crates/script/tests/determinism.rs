@@ -5,7 +5,8 @@
 use crate::samples;
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{
-    ApplyError, Attributes, Command, Definition, Event, Input, PlayerId, Random, SavedData, Value, World,
+    ApplyError, Attributes, Command, Definition, Event, Input, JoinRequest, PlayerId, Random, SavedData,
+    Value, World,
 };
 
 const TICKS: u64 = 150;
@@ -81,18 +82,18 @@ fn arguments(random: &mut Random, world: &World, of: &Attributes) -> Value {
 fn join(random: &mut Random, player: PlayerId) -> Command {
     let name = format!("player {}", player.0);
     if below(random, 2) == 0 {
-        return Command::Join { player, name };
+        return Command::join(player, name);
     }
     let coins = Value::Map(vec![(Value::Text("coins".to_owned()), Value::Int(below(random, 100) as i64))]);
     let stored = SavedData { version: 1, revision: 1 + below(random, 9), value: coins };
-    Command::JoinWithAccount {
-        player,
+    let request = JoinRequest {
         name,
         is_program: false,
         roles: vec!["builder".to_owned()],
-        account: format!("account {}", below(random, 2)),
+        account: Some(format!("account {}", below(random, 2))),
         saved: (below(random, 2) == 0).then_some(stored),
-    }
+    };
+    Command::Join { player, request }
 }
 
 /// Makes a random command of a player.

@@ -53,7 +53,7 @@ fn clock() -> Clock {
 fn live(limits: Limits, is_measured: bool) -> Live {
     let mut live = Live::new(Sources::of_main(RULES), 7, limits).expect("the rules load");
     live.measure_hooks(is_measured.then(clock));
-    let join = Command::Join { player: PlayerId(1), name: "Ada".into() };
+    let join = Command::join(PlayerId(1), "Ada");
     live.apply(join).expect("the world has room");
     live
 }

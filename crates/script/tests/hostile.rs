@@ -62,7 +62,7 @@ fn survives(sources: &Sources) -> bool {
     let limits = Limits { work_per_step_max: 20_000, ..Limits::DEFAULT };
     let Ok(script) = Script::load(sources, limits) else { return false };
     let Ok(mut world) = World::new(script.definition(), 1, Box::new(script)) else { return false };
-    let joined = world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() });
+    let joined = world.apply(Command::join(PlayerId(1), "Ada"));
     joined.expect("the world has space for the player");
     for _ in 0..3 {
         world.step();

@@ -97,7 +97,7 @@ fn a_reload_keeps_the_round_the_scores_and_the_items() {
     let version = |number: &str| Sources::of_main(&text.replace("VERSION", number));
     let mut live = Live::new(version("1"), 1, Limits::DEFAULT).unwrap();
     let told = |live: &Live| live.world().scene().state("told").and_then(Value::as_text).map(str::to_owned);
-    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
     (0..100).for_each(|_| live.step());
     assert_eq!(told(&live).as_deref(), Some("1 playing 1 29 2 5 red"));
     live.reload(version("2")).unwrap();

@@ -112,7 +112,7 @@ fn events_of_a_durable_action_are_marked_but_its_hint_is_not() {
         definition.actions.iter().map(|action| (action.durable, action.hint.clone())).collect();
     assert_eq!(actions, [(true, Value::Nil), (false, Value::Map(vec![("label".into(), "Wave".into())]))]);
     let mut world = World::new(definition, 7, Box::new(script)).unwrap();
-    world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    world.apply(Command::join(PlayerId(1), "Ada")).unwrap();
     for name in ["buy", "wave"] {
         let arguments = Value::Map(Vec::new());
         world.apply(Command::Action { player: PlayerId(1), name: name.into(), arguments }).unwrap();

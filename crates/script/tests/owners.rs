@@ -1,7 +1,7 @@
 //! Owners in scripts: calls and hooks.
 
 use nowcast_script::{Limits, Live, Sources};
-use nowcast_world::{Command, EntityId, Event, OwnerError, PlayerId, Pose, Refusal};
+use nowcast_world::{Command, EntityId, Event, JoinRequest, OwnerError, PlayerId, Pose, Refusal};
 
 const RULES: &str = "local world = require('@nowcast/world')
     local Hand = world.kind('hand', { owner = { by = 'program', speed = 5, leave = 'keep' } })
@@ -34,7 +34,8 @@ fn heard(live: &Live) -> String {
 fn hooks_of_programs_and_owners_are_called_and_a_failed_hook_refuses_the_owner() {
     let mut live = Live::new(Sources::of_main(RULES), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
-    live.apply(Command::JoinProgram { player, name: "tracker".into() }).unwrap();
+    let request = JoinRequest { is_program: true, ..JoinRequest::default() };
+    live.apply(Command::Join { player, request }).unwrap();
     for entity in [EntityId(1), EntityId(2)] {
         live.apply(Command::Own { player, entity, number: entity.0 }).unwrap();
     }

@@ -10,7 +10,7 @@ fn a_teleported_person_keeps_its_yaw_until_the_next_input() {
         world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0), yaw = -1.5 }) end)";
     let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
-    live.apply(Command::Join { player, name: "Ada".into() }).expect("the world accepts the command");
+    live.apply(Command::join(player, "Ada")).expect("the world accepts the command");
     for _ in 0..10 {
         live.step();
     }
@@ -35,7 +35,7 @@ fn an_avatar_is_spawned_with_its_private_table() {
             world.state.lives = player:spawn_avatar(Person, { private = { lives = 3 } }).private.lives
         end)";
     let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
-    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+    live.apply(Command::join(PlayerId(1), "Ada")).expect("there is room");
     live.step();
     assert_eq!(live.world().scene().state("lives").and_then(Value::as_f64), Some(3.0));
 }
@@ -101,7 +101,7 @@ fn players_choose_the_outfit_and_emote_of_an_avatar_that_allows_it() {
         world.on('join', function(player) player:spawn_avatar(Person, {}) end)";
     let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
     let player = PlayerId(1);
-    live.apply(Command::Join { player, name: "Ada".into() }).expect("there is room");
+    live.apply(Command::join(player, "Ada")).expect("there is room");
     live.step();
     let entity = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("Ada has a body");
     let set = |name: &str, value: i64| Command::Set {

@@ -32,7 +32,7 @@ fn steps(live: &mut Live, steps: u64) {
 fn a_new_version_runs_from_the_next_step_with_the_old_state() {
     let mut live = live();
     steps(&mut live, 10);
-    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
     let version = live.reload(counting_by("100")).unwrap();
     assert_eq!((version.number, version.hash), (2, counting_by("100").hash()));
     steps(&mut live, 3);
@@ -81,7 +81,7 @@ fn a_version_that_fails_in_its_first_steps_is_rolled_back_with_its_changes() {
         .unwrap();
     steps(&mut live, 2);
     assert_eq!(count(&live), 210.0);
-    live.apply(Command::Join { player: PlayerId(4), name: "Bo".into() }).unwrap();
+    live.apply(Command::join(PlayerId(4), "Bo")).unwrap();
     steps(&mut live, 4);
     assert_eq!(live.version().number, 1);
     assert_eq!(live.world().scene().state("ruined"), None);
@@ -152,7 +152,7 @@ fn a_runaway_script_is_stopped_in_its_step_and_counted() {
 fn a_resumed_world_repeats_no_events_or_reports() {
     let mut live = live();
     steps(&mut live, 10);
-    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
     live.reload(counting_by("100")).unwrap();
     steps(&mut live, 5);
     let snapshot = live.parts().0.snapshot();
@@ -181,7 +181,7 @@ world.action("wave", {}, function() world.state.waved += 1 end, { label = "Wave"
 #[test]
 fn a_durable_action_survives_the_rollback_of_its_version() {
     let mut live = Live::new(Sources::of_main(SHOP), 1, Limits::DEFAULT).unwrap();
-    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
     live.step();
     let faulty = format!("{SHOP}\nworld.on('step', function() if world.tick() > 5 then error('no') end end)");
     let tried = live.reload(Sources::of_main(&faulty)).unwrap();

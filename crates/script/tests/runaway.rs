@@ -30,9 +30,7 @@ fn is_reported_once_a_step(kind: FaultKind, work: &str) {
     let kinds: Vec<_> = faults.iter().map(|fault| fault.kind).collect();
     assert_eq!(kinds, [kind; STEPS as usize], "{work}: {faults:?}");
     assert_eq!(world.scene().state("steps").and_then(|steps| steps.as_f64()), Some(STEPS as f64), "{work}");
-    world
-        .apply(Command::Join { player: PlayerId(1), name: "Ada".into() })
-        .expect("the world accepts the command");
+    world.apply(Command::join(PlayerId(1), "Ada")).expect("the world accepts the command");
     world.step();
     let ada = world.scene().player(PlayerId(1)).expect("Ada is in the world");
     assert!(ada.avatar.is_some(), "{work}: she has a body");
@@ -99,9 +97,7 @@ fn the_work_of_start_is_not_charged_to_the_first_player() {
     let script = Script::load(&Sources::of_main(text), Limits::DEFAULT).expect("the rules load");
     let (definition, console) = (script.definition(), script.console());
     let mut world = World::new(definition, 1, Box::new(script)).expect("a definition was checked");
-    world
-        .apply(Command::Join { player: PlayerId(1), name: "Ada".into() })
-        .expect("the world accepts the command");
+    world.apply(Command::join(PlayerId(1), "Ada")).expect("the world accepts the command");
     world.step();
     assert_eq!(console.poll_fault(), None);
     assert!(world.scene().player(PlayerId(1)).expect("Ada is in the world").avatar.is_some());

@@ -57,7 +57,7 @@ fn world_of(text: &str) -> (World, Console) {
 }
 
 fn join(world: &mut World, player: u32) {
-    world.apply(Command::Join { player: PlayerId(player), name: format!("p{player}") }).unwrap();
+    world.apply(Command::join(PlayerId(player), format!("p{player}"))).unwrap();
 }
 
 fn say(world: &mut World, text: &str) {

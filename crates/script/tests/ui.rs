@@ -195,7 +195,7 @@ fn a_wrong_declaration_of_a_panel_is_refused_by_name() {
 fn a_reload_keeps_the_values_of_parts_that_keep_their_names() {
     let mut live = Live::new(Sources::of_main(WORLD), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
-    live.apply(Command::Join { player, name: "Ada".into() }).expect("the world accepts the command");
+    live.apply(Command::join(player, "Ada")).expect("the world accepts the command");
     let text = |text: &str| Value::Text(text.into());
     let pairs = vec![
         (text("mine"), Value::Bool(true)),

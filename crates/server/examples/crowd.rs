@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/playground");
     let mut live = Live::new(read_world(&folder)?, 1, Limits::DEFAULT)?;
     for player in (1..=people).map(PlayerId) {
-        live.apply(Command::Join { player, name: format!("bot {}", player.0) })?;
+        live.apply(Command::join(player, format!("bot {}", player.0)))?;
         // One person joins in each step, because the rules need some work to find a free position.
         live.step();
     }

@@ -25,7 +25,7 @@
 //!         recorder.snapshot(&mut world, &store, now_ms, Vec::new());
 //!     }
 //!     if tick == 20 {
-//!         recorder.apply(&mut world, Command::Join { player: PlayerId(1), name: "Ada".into() })?;
+//!         recorder.apply(&mut world, Command::join(PlayerId(1), "Ada"))?;
 //!     }
 //!     world.step();
 //!     recorder.flush(&world, &store, now_ms + tick * 1_000 / 60);

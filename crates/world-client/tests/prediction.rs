@@ -130,9 +130,7 @@ impl Play {
 
     fn of(behaviour: Yard) -> Self {
         let mut world = World::new(definition(), 7, Box::new(behaviour)).expect("the definition is valid");
-        world
-            .apply(Command::Join { player: ADA, name: "Ada".into() })
-            .expect("the world accepts the command");
+        world.apply(Command::join(ADA, "Ada")).expect("the world accepts the command");
         for _ in 0..30 {
             world.step();
         }

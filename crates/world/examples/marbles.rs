@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut world = World::new(definition, 7, Box::new(Marbles))?;
     let ada = PlayerId(1);
-    world.apply(Command::Join { player: ada, name: "Ada".into() })?;
+    world.apply(Command::join(ada, "Ada"))?;
     for tick in 0..600 {
         if tick % 100 == 0 {
             let arguments = Value::Map(vec![("aside".into(), (tick as f64 / 1_000.0).into())]);

@@ -12,7 +12,7 @@ pub const SAVED_BYTES_MAX: usize = 64 << 10;
 
 /// The data of an account in one world. It follows the account through visits and rooms.
 ///
-/// A host passes the stored data with [`crate::Command::JoinWithAccount`], and stores the data that
+/// A host passes the stored data with [`crate::Command::Join`], and stores the data that
 /// [`crate::World::take_saved`] returns.
 #[derive(Clone, PartialEq, Debug, Default, Wire)]
 pub struct SavedData {

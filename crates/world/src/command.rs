@@ -1,6 +1,6 @@
 //! Commands: the only way to change a world from outside.
 
-use nowcast_wire::Value;
+use nowcast_wire::{Value, Wire};
 
 use crate::account::SavedData;
 use crate::conform::held_bytes;
@@ -13,23 +13,28 @@ use crate::pose::{Pose, Velocity};
 ///
 /// A world is a function of its definition, its seed, its behaviour and its commands, each with the step before which
 /// it was applied. A program that stores all of these can rebuild the world.
-#[derive(Clone, PartialEq, Debug)]
+///
+/// A [journal](crate::journal) stores the player of a command beside it, so the wire form has no player.
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub enum Command {
-    /// A player joins.
+    /// A player or a program joins.
     Join {
         /// The number of the player, which must be greater than all earlier numbers.
+        #[wire(skip)]
         player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
-        name: String,
+        /// Who joins.
+        request: JoinRequest,
     },
     /// A player leaves.
     Leave {
         /// The player that leaves.
+        #[wire(skip)]
         player: PlayerId,
     },
     /// Sets a player's input until the next one.
     Input {
         /// The player.
+        #[wire(skip)]
         player: PlayerId,
         /// The new input.
         input: Input,
@@ -38,12 +43,14 @@ pub enum Command {
     /// section 9.
     StallStep {
         /// The player.
+        #[wire(skip)]
         player: PlayerId,
     },
     /// To catch up a stalled step, the player's walker takes an additional step in this step of the world. The additional
     /// step comes before the normal one. This requires that nothing else moves nearby.
     CatchUpStep {
         /// The player.
+        #[wire(skip)]
         player: PlayerId,
         /// The input of the first of the two steps.
         first: Input,
@@ -51,6 +58,7 @@ pub enum Command {
     /// Sets the age of the world that a player sees ([`crate::Scene::rewind`]), until the next such command.
     SetViewDelay {
         /// The player whose view is delayed.
+        #[wire(skip)]
         player: PlayerId,
         /// In milliseconds, limited to [`crate::limits::REWIND_MS_MAX`].
         behind_ms: u16,
@@ -58,6 +66,7 @@ pub enum Command {
     /// A player triggers a declared action.
     Action {
         /// The player that acts.
+        #[wire(skip)]
         player: PlayerId,
         /// The name of the action.
         name: String,
@@ -67,6 +76,7 @@ pub enum Command {
     /// A player sends a line of chat.
     Message {
         /// The player that speaks.
+        #[wire(skip)]
         player: PlayerId,
         /// The line; it is sanitised before a player receives it.
         text: String,
@@ -74,47 +84,15 @@ pub enum Command {
     /// A player changes its name.
     Rename {
         /// The player that is renamed.
+        #[wire(skip)]
         player: PlayerId,
         /// The name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
-    /// A program joins as a player. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
-    JoinProgram {
-        /// The number of the player, which must be greater than all earlier numbers.
-        player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
-        name: String,
-    },
-    /// A player or a program joins with roles, which [`crate::Player::roles`] returns.
-    JoinWithRoles {
-        /// Its number, which must be greater than all earlier numbers.
-        player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
-        name: String,
-        /// Whether it is a program.
-        is_program: bool,
-        /// Names of roles, at most [`crate::limits::ROLES_MAX`]. Further roles and invalid names are ignored.
-        roles: Vec<String>,
-    },
-    /// A player or a program joins with an account, which [`crate::Player::account`] returns, and with the stored data of the
-    /// account. If another player of the world has the same account, both have the newer data.
-    JoinWithAccount {
-        /// Its number, which must be greater than all earlier numbers.
-        player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
-        name: String,
-        /// Whether it is a program.
-        is_program: bool,
-        /// Names of roles, as in [`Command::JoinWithRoles`].
-        roles: Vec<String>,
-        /// The name of the account ([`crate::is_account`]). Any other text is ignored.
-        account: String,
-        /// The stored data of the account; `None` if nothing is stored.
-        saved: Option<SavedData>,
-    },
     /// A player asks to own an entity, by the rules of its kind ([`crate::OwnerRules`]).
     Own {
         /// The player that asks.
+        #[wire(skip)]
         player: PlayerId,
         /// The entity.
         entity: EntityId,
@@ -124,6 +102,7 @@ pub enum Command {
     /// An owner gives an entity back or passes it on.
     Release {
         /// The owner.
+        #[wire(skip)]
         player: PlayerId,
         /// The entity.
         entity: EntityId,
@@ -133,6 +112,7 @@ pub enum Command {
     /// An owner sets the target pose of its entity. The target is a state: only the newest one counts.
     Move {
         /// The owner.
+        #[wire(skip)]
         player: PlayerId,
         /// The entity.
         entity: EntityId,
@@ -145,6 +125,7 @@ pub enum Command {
     /// An owner sets attributes that its kind allows.
     Set {
         /// The owner.
+        #[wire(skip)]
         player: PlayerId,
         /// The entity.
         entity: EntityId,
@@ -154,6 +135,7 @@ pub enum Command {
     /// A player spawns an entity of its own, if its kind allows.
     Spawn {
         /// The player that asks.
+        #[wire(skip)]
         player: PlayerId,
         /// The kind of the entity.
         kind: String,
@@ -167,6 +149,7 @@ pub enum Command {
     /// An owner removes an entity of a kind that owners may spawn.
     Despawn {
         /// The owner.
+        #[wire(skip)]
         player: PlayerId,
         /// The entity.
         entity: EntityId,
@@ -174,14 +157,31 @@ pub enum Command {
     /// An editor changes the world directly. The world's behaviour is not called.
     Edit {
         /// The player that edits. [`Edit::OUTSIDE`] stands for an editor that is not in the world.
+        #[wire(skip)]
         player: PlayerId,
         /// The change.
         edit: Edit,
     },
 }
 
+/// Name, roles and account of a player or a program that joins.
+#[derive(Clone, PartialEq, Debug, Default, Wire)]
+pub struct JoinRequest {
+    /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
+    pub name: String,
+    /// Whether it is a program. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
+    pub is_program: bool,
+    /// Names of roles, which [`crate::Player::roles`] returns.
+    pub roles: Vec<String>,
+    /// The name of the account ([`crate::account::is_account`]), which is the same on every visit; `None` for a guest.
+    pub account: Option<String>,
+    /// The stored data of the account, or `None` if it has none yet. A newer revision replaces the world's data of this
+    /// account. If another player of the world has the same account, both have the newer data.
+    pub saved: Option<SavedData>,
+}
+
 /// A direct change of the world by an editor.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub enum Edit {
     /// Spawns an entity.
     Spawn {
@@ -209,6 +209,29 @@ impl Edit {
     pub const OUTSIDE: PlayerId = PlayerId(0);
 }
 
+macro_rules! player_of {
+    ($command:expr) => {
+        match $command {
+            Command::Join { player, .. }
+            | Command::Own { player, .. }
+            | Command::Release { player, .. }
+            | Command::Move { player, .. }
+            | Command::Set { player, .. }
+            | Command::Spawn { player, .. }
+            | Command::Despawn { player, .. }
+            | Command::Leave { player }
+            | Command::StallStep { player }
+            | Command::CatchUpStep { player, .. }
+            | Command::SetViewDelay { player, .. }
+            | Command::Input { player, .. }
+            | Command::Action { player, .. }
+            | Command::Message { player, .. }
+            | Command::Rename { player, .. }
+            | Command::Edit { player, .. } => player,
+        }
+    };
+}
+
 impl Command {
     /// Normalises the rotations of all poses. Returns `None` if a number is outside the limits of worlds.
     pub(crate) fn checked(self) -> Option<Command> {
@@ -227,28 +250,20 @@ impl Command {
         }
     }
 
-    /// Whether a player joins by it.
-    pub fn is_join(&self) -> bool {
-        matches!(
-            self,
-            Command::Join { .. }
-                | Command::JoinProgram { .. }
-                | Command::JoinWithRoles { .. }
-                | Command::JoinWithAccount { .. }
-        )
+    /// Returns the command by which a player without roles and account joins.
+    pub fn join(player: PlayerId, name: impl Into<String>) -> Command {
+        Command::Join { player, request: JoinRequest { name: name.into(), ..JoinRequest::default() } }
     }
 
     /// Approximate heap memory, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
-            Command::Join { name, .. } | Command::JoinProgram { name, .. } | Command::Rename { name, .. } => {
-                name.len()
-            }
-            Command::JoinWithRoles { name, roles, .. } => name.len() + roles_bytes(roles),
-            Command::JoinWithAccount { name, roles, account, saved, .. } => {
+            Command::Join { request: JoinRequest { name, roles, account, saved, .. }, .. } => {
+                let roles: usize = roles.iter().map(|role| size_of::<String>() + role.len()).sum();
                 let saved = saved.as_ref().map_or(0, |saved| held_bytes(&saved.value));
-                name.len() + roles_bytes(roles) + account.len() + saved
+                name.len() + roles + account.as_ref().map_or(0, String::len) + saved
             }
+            Command::Rename { name, .. } => name.len(),
             Command::Message { text, .. } => text.len(),
             Command::Action { name, arguments, .. } => name.len() + held_bytes(arguments),
             Command::Set { attributes, .. } => held_bytes(attributes),
@@ -264,30 +279,10 @@ impl Command {
 
     /// The player of the command.
     pub fn player(&self) -> PlayerId {
-        match self {
-            Command::Join { player, .. }
-            | Command::JoinProgram { player, .. }
-            | Command::JoinWithRoles { player, .. }
-            | Command::JoinWithAccount { player, .. }
-            | Command::Own { player, .. }
-            | Command::Release { player, .. }
-            | Command::Move { player, .. }
-            | Command::Set { player, .. }
-            | Command::Spawn { player, .. }
-            | Command::Despawn { player, .. }
-            | Command::Leave { player }
-            | Command::StallStep { player }
-            | Command::CatchUpStep { player, .. }
-            | Command::SetViewDelay { player, .. }
-            | Command::Input { player, .. }
-            | Command::Action { player, .. }
-            | Command::Message { player, .. }
-            | Command::Rename { player, .. }
-            | Command::Edit { player, .. } => *player,
-        }
+        *player_of!(self)
     }
-}
 
-fn roles_bytes(roles: &[String]) -> usize {
-    roles.iter().map(|role| size_of::<String>() + role.len()).sum()
+    pub(crate) fn player_mut(&mut self) -> &mut PlayerId {
+        player_of!(self)
+    }
 }

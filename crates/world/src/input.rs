@@ -27,6 +27,7 @@ pub struct Input {
     pub right: f32,
     /// Direction in radians; 0 faces −Z, growing counter-clockwise seen from above. A world rounds it to a multiple of
     /// 1/8192.
+    #[wire(range(-25_735.0 / 8_192.0, 25_735.0 / 8_192.0, 1.0 / 8_192.0))]
     pub yaw: f32,
     /// Whether to run instead of walking.
     pub run: bool,
@@ -94,18 +95,8 @@ fn within(field: &'static str, value: f32, min: f32, max: f32) -> Result<f32, In
 
 /// Wraps a yaw to −π..π and rounds it. Applying it again changes nothing.
 pub(crate) fn quantise_yaw(angle: f32) -> f32 {
-    yaw_of(yaw_parts(angle))
-}
-
-/// Returns a yaw in parts of 1/8192.
-pub(crate) fn yaw_parts(angle: f32) -> i16 {
     let parts = libm::floorf(wrap_angle(angle) * YAW_PARTS + 0.5);
-    parts.clamp(-YAW_PARTS_MAX, YAW_PARTS_MAX) as i16
-}
-
-/// Converts a yaw from its wire units to radians.
-pub(crate) fn yaw_of(parts: i16) -> f32 {
-    f32::from(parts) / YAW_PARTS
+    parts.clamp(-YAW_PARTS_MAX, YAW_PARTS_MAX) / YAW_PARTS
 }
 
 fn wrap_angle(angle: f32) -> f32 {
@@ -160,6 +151,6 @@ mod tests {
         }
         assert_eq!(quantise_yaw(-0.0).to_bits(), 0.0_f32.to_bits());
         assert_eq!(quantise_yaw(-1.5 / YAW_PARTS), -1.0 / YAW_PARTS, "a half goes up");
-        assert_eq!([PI, -PI].map(yaw_parts), [25_735, -25_735]);
+        assert_eq!([PI, -PI].map(|yaw| quantise_yaw(yaw) * YAW_PARTS), [25_735.0, -25_735.0]);
     }
 }

@@ -12,7 +12,7 @@
 //! let mut entries = Vec::new();
 //! for tick in 0..60 {
 //!     if tick == 20 {
-//!         let command = Command::Join { player: PlayerId(1), name: "Ada".into() };
+//!         let command = Command::join(PlayerId(1), "Ada");
 //!         world.apply(command.clone())?;
 //!         entries.push(Entry { tick: world.tick(), record: Record::Command(command) });
 //!     }
@@ -30,14 +30,14 @@
 
 mod saved;
 
-use nowcast_wire::{Effort, Limits as WireLimits};
+use nowcast_wire::{Effort, Limits as WireLimits, Wire};
 
 use self::saved::Saved;
 use crate::command::Command;
 use crate::world::World;
 
 /// The version of the format, stored in the first byte.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 /// Limits for reading one block of entries.
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
@@ -52,7 +52,7 @@ pub struct Entry {
 }
 
 /// A change of a world between two steps.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub enum Record {
     /// [`World::apply`] took a command.
     Command(Command),

@@ -39,7 +39,7 @@
 //! };
 //! let mut world = World::new(definition, 7, Box::new(Park))?;
 //! let ada = PlayerId(1);
-//! world.apply(Command::Join { player: ada, name: "Ada".into() })?;
+//! world.apply(Command::join(ada, "Ada"))?;
 //! for tick in 0..120 {
 //!     world.apply(Command::Input { player: ada, input: Input::new(1.0, 0.0, 0.0, true, tick == 60)? })?;
 //!     if tick == 90 {
@@ -103,7 +103,7 @@ pub use account::{ACCOUNT_BYTES_MAX, SAVED_BYTES_MAX, SavedData, is_account};
 pub use attributes::Attributes;
 pub use behaviour::Behaviour;
 pub use body::{Body, BodyRole, Mass, Motion};
-pub use command::{Command, Edit};
+pub use command::{Command, Edit, JoinRequest};
 pub use conform::{MisfitError, OutOfRange};
 pub use contact::Contact;
 pub use definition::{Action, Definition, EventDeclaration};

@@ -73,7 +73,7 @@ impl Default for OwnerRules {
 pub enum OwnedBy {
     /// Only human players.
     Player,
-    /// Only programs ([`crate::Command::JoinProgram`]).
+    /// Only programs ([`crate::JoinRequest::is_program`]).
     Program,
     /// Human players and programs.
     Anyone,

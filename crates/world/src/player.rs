@@ -15,7 +15,7 @@ pub struct Player {
     pub id: PlayerId,
     /// The sanitised name.
     pub name: String,
-    /// Whether the player joined as a program ([`crate::Command::JoinProgram`]).
+    /// Whether the player joined as a program ([`crate::JoinRequest::is_program`]).
     pub is_program: bool,
     /// The entity that the player's input moves, if any.
     pub avatar: Option<EntityId>,
@@ -25,14 +25,14 @@ pub struct Player {
     pub tags: Vec<String>,
     /// Data of the behaviour that clients never receive.
     pub private: Value,
-    /// The name of the account that the player has on every visit ([`crate::Command::JoinWithAccount`]); `None` for a guest.
+    /// The name of the account that the player has on every visit ([`crate::JoinRequest::account`]); `None` for a guest.
     pub account: Option<String>,
     /// Age of the world that the player sees, in milliseconds ([`crate::Command::SetViewDelay`]).
     pub behind_ms: u16,
 }
 
 impl Player {
-    /// Returns the roles with which the player joined ([`crate::Command::JoinWithRoles`]), sorted.
+    /// Returns the roles with which the player joined ([`crate::JoinRequest::roles`]), sorted.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().filter_map(|tag| tag.strip_prefix(ROLE))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::account::{SavedData, is_account};
 use crate::behaviour::Behaviour;
 use crate::body::Motion;
-use crate::command::{Command, Edit};
+use crate::command::{Command, Edit, JoinRequest};
 use crate::definition::Definition;
 use crate::entity::{Entities, EntityRef, Spawn};
 use crate::event::{Event, Refusal};
@@ -237,27 +237,16 @@ impl World {
         let player = command.player();
         let is_known = scene.players.contains_key(&player);
         let is_outside = player == Edit::OUTSIDE && matches!(command, Command::Edit { .. });
-        if !is_known && !is_outside && !command.is_join() {
+        if !is_known && !is_outside && !matches!(command, Command::Join { .. }) {
             return Err(Refusal::UnknownPlayer(player.0));
         }
         match command {
-            Command::Join { name, .. } => {
-                scene.add_player(player, &name, false)?;
-                behaviour.join(scene, player);
-            }
-            Command::JoinProgram { name, .. } => {
-                scene.add_player(player, &name, true)?;
-                behaviour.join(scene, player);
-            }
-            Command::JoinWithRoles { name, is_program, roles, .. } => {
+            Command::Join { request: JoinRequest { name, is_program, roles, account, saved }, .. } => {
                 scene.add_player(player, &name, is_program)?;
                 scene.set_roles(player, &roles);
-                behaviour.join(scene, player);
-            }
-            Command::JoinWithAccount { name, is_program, roles, account, saved, .. } => {
-                scene.add_player(player, &name, is_program)?;
-                scene.set_roles(player, &roles);
-                scene.enter_account(player, account, saved);
+                if let Some(account) = account {
+                    scene.enter_account(player, account, saved);
+                }
                 behaviour.join(scene, player);
             }
             Command::Leave { .. } => {

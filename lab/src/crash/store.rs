@@ -250,7 +250,7 @@ impl Yard {
         let mut world = World::new(definition(), plan.seed, rules).expect("the definition is valid");
         let mut recorder = Recorder::new(name(), Origin::default(), &world);
         for player in 1..=players {
-            let join = Command::Join { player: PlayerId(player), name: String::new() };
+            let join = Command::join(PlayerId(player), "");
             recorder.apply(&mut world, join).expect("there is room");
         }
         (0..SETTLE_STEPS).for_each(|_| world.step());

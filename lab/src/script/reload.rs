@@ -25,7 +25,7 @@ pub(super) fn run(plan: &Plan) -> Result<Reloads> {
     let wrong = |reason: String| ScriptError::Wrong { of: "football", reason };
     let mut live = Live::new(football(), plan.seed, Limits::DEFAULT).map_err(rules)?;
     for player in 1..=PLAYERS {
-        let joined = live.apply(Command::Join { player: PlayerId(player), name: format!("player {player}") });
+        let joined = live.apply(Command::join(PlayerId(player), format!("player {player}")));
         joined.map_err(|error| wrong(error.to_string()))?;
     }
     let mut reloads = Reloads { live: Samples::new(), entities: 0 };

@@ -123,7 +123,7 @@ fn step_room(sources: Sources, seed: u64, is_over: &AtomicBool) -> Result<Steppe
     let rules = |fault| ScriptError::Rules { of: "a room", fault };
     let mut live = Live::new(sources, seed, Limits::DEFAULT).map_err(rules)?;
     for player in 1..=PLAYERS {
-        enter(&mut live, Command::Join { player: PlayerId(player), name: format!("player {player}") })?;
+        enter(&mut live, Command::join(PlayerId(player), format!("player {player}")))?;
     }
     let period = Duration::from_secs(1) / STEP_HZ;
     let mut stepped = Stepped::default();

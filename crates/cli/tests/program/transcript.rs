@@ -274,7 +274,7 @@ impl Server {
     fn step(&mut self, ms: u64) {
         let newcomer = self.join.take();
         if let Some((name, _)) = &newcomer {
-            self.world.apply(WorldCommand::Join { player: ADA, name: name.clone() }).unwrap();
+            self.world.apply(WorldCommand::join(ADA, name.clone())).unwrap();
         }
         self.world.step();
         let mut events = Vec::new();

@@ -29,7 +29,7 @@ fn claim_after(
 fn begin(store: &JetStreamStore, world: &WorldName) -> Story {
     let mut story = Story::new(world, 7);
     story.snapshot(store);
-    story.recorder.apply(&mut story.world, Command::Join { player: ADA, name: "Ada".into() }).unwrap();
+    story.recorder.apply(&mut story.world, Command::join(ADA, "Ada")).unwrap();
     story
 }
 

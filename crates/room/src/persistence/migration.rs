@@ -221,9 +221,7 @@ fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<L
     let mut world =
         World::restore(definition, Box::new(left), &bytes).map_err(|error| failed(error.to_string()))?;
     // Between two steps, only joins and actions run a behaviour.
-    for command in
-        [Command::Join { player: stranger, name: String::new() }, Command::Leave { player: stranger }]
-    {
+    for command in [Command::join(stranger, ""), Command::Leave { player: stranger }] {
         world.apply(command).map_err(|error| failed(error.to_string()))?;
     }
     world.apply_waiting();

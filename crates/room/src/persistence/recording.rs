@@ -58,7 +58,7 @@ impl Recording {
     /// Records that the world accepted a command.
     pub(crate) fn took(&mut self, world: &World, command: Command) {
         match &command {
-            join if join.is_join() => self.last_player = self.last_player.max(join.player().0),
+            Command::Join { player, .. } => self.last_player = self.last_player.max(player.0),
             Command::Leave { player } => {
                 self.seats.remove(player);
             }

@@ -84,7 +84,7 @@ fn bless() {
         recorder.took(live.world(), command);
         live.step();
     };
-    apply(&mut live, &mut recorder, Command::Join { player: ADA, name: "Ada".into() });
+    apply(&mut live, &mut recorder, Command::join(ADA, "Ada"));
     let host = HostState {
         offered: "park".into(),
         last_player: 1,

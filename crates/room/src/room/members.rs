@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast_limits::Verdict;
-use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal};
+use nowcast_world::{
+    Command, EntityId, Input, JoinRequest, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal,
+};
 use tracing::debug;
 
 pub(super) use self::held::{HeldSeat, standing};
@@ -133,18 +135,16 @@ impl Members {
         self.last_player += 1;
         let id = PlayerId(self.last_player);
         self.bind_name(world, replicated, &client, id, &name);
-        let (is_program, roles) = (client.is_program, client.roles.clone());
-        let account = client.take_account();
-        let join = match is_program {
-            _ if let Some(JoiningAccount { account, held, saved }) = account => {
+        let (account, saved) = match client.take_account() {
+            Some(JoiningAccount { account, held, saved }) => {
                 self.accounts.extend(held.map(|held| (id, held)));
-                Command::JoinWithAccount { player: id, name, is_program, roles, account, saved }
+                (Some(account), saved)
             }
-            _ if !roles.is_empty() => Command::JoinWithRoles { player: id, name, is_program, roles },
-            true => Command::JoinProgram { player: id, name },
-            false => Command::Join { player: id, name },
+            None => (None, None),
         };
-        context.count(world.apply(join));
+        let (is_program, roles) = (client.is_program, client.roles.clone());
+        let request = JoinRequest { name, is_program, roles, account, saved };
+        context.count(world.apply(Command::Join { player: id, request }));
         if let Some(key) = client.key {
             world.seat(id, key);
         }

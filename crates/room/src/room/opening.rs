@@ -244,7 +244,7 @@ fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
 /// Returns the highest number of a player.
 fn last_player(saved: &SavedWorld, state: &HostState) -> u32 {
     let joined = saved.entries().filter_map(|entry| match entry.record {
-        Record::Command(command) if command.is_join() => Some(command.player().0),
+        Record::Command(Command::Join { player, .. }) => Some(player.0),
         _ => None,
     });
     joined.fold(state.last_player, u32::max)

@@ -438,7 +438,7 @@ mod tests {
         let mut replicated = ReplicatedState::default();
         let first = replicated.update(live.world(), &dictionary);
         assert_eq!(first.described, [EntityId(1)]);
-        live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+        live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
         live.step();
         let joined = replicated.update(live.world(), &dictionary);
         assert_eq!((joined.players, joined.described), (vec![PlayerId(1)], Vec::new()));
@@ -465,7 +465,7 @@ mod tests {
         let mut live = live(LAMP);
         let dictionary = dictionary(&live);
         let mut replicated = ReplicatedState::default();
-        live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+        live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
         act(&mut live, "score");
         let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown.len(), shown[0].number, shown[0].player), (1, 0, None));

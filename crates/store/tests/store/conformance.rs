@@ -50,7 +50,7 @@ pub(crate) fn durable_actions_happen_once(open: Open<'_>) {
     let mut story = Story::new(&plaza, 1);
     let ada = PlayerId(1);
     story.snapshot(&*store);
-    story.recorder.apply(&mut story.world, Command::Join { player: ada, name: "Ada".into() }).unwrap();
+    story.recorder.apply(&mut story.world, Command::join(ada, "Ada")).unwrap();
     let id = ActionId { client: [9; 16], number: 1 };
     let act = |story: &mut Story| {
         let (then, told) = completion();

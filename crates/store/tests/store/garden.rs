@@ -128,7 +128,7 @@ impl Story {
         let mut apply = |command| recorder.apply(world, command).expect("the world accepts the command");
         if *people < 4 && random.bits().is_multiple_of(20) {
             *people += 1;
-            apply(Command::Join { player: PlayerId(*people), name: format!("person {people}") });
+            apply(Command::join(PlayerId(*people), format!("person {people}")));
         }
         for player in (1..=*people).map(PlayerId) {
             match random.bits() % 60 {

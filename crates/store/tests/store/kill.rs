@@ -106,7 +106,7 @@ fn the_process_that_writes_until_it_is_killed() {
         }
     };
     if story.world.scene().player(ADA).is_none() {
-        let join = Command::Join { player: ADA, name: "Ada".into() };
+        let join = Command::join(ADA, "Ada");
         story.recorder.apply(&mut story.world, join).expect("the world accepts the command");
     }
     say("\nready\n".to_owned());

@@ -36,10 +36,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     story.snapshot(&store);
     store.commit(PATIENCE).unwrap();
     assert_eq!(store.health(), Health::Healthy);
-    story
-        .recorder
-        .apply(&mut story.world, Command::Join { player: PlayerId(1), name: "Ada".into() })
-        .unwrap();
+    story.recorder.apply(&mut story.world, Command::join(PlayerId(1), "Ada")).unwrap();
     story.world.step();
     let go = hold(&mut story);
     story.recorder.flush(&story.world, &store, story.now_ms);

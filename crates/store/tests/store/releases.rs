@@ -43,7 +43,7 @@ fn batches() -> Vec<Batch> {
     let pose = Pose { position: [1.0, 2.5, -3.0], rotation: [0.0, 0.6, 0.0, 0.8] };
     let arguments = Value::Map(vec![("power".into(), Value::F64(0.25)), ("at".into(), Value::Nil)]);
     let commands = [
-        Command::Join { player: ada, name: "Ada".into() },
+        Command::join(ada, "Ada"),
         Command::Input { player: ada, input: Input::new(1.0, -0.5, 0.75, true, false).unwrap() },
         Command::Action { player: ada, name: "kick".into(), arguments },
         Command::Message { player: ada, text: "Grüße".into() },

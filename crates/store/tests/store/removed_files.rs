@@ -28,7 +28,7 @@ fn act_once(story: &mut Story, store: &dyn Store, number: u64) -> Result<(), Los
 
 fn begin(store: &dyn Store) -> Story {
     let mut story = Story::new(&name("plaza"), 1);
-    let command = Command::Join { player: PlayerId(1), name: "Ada".into() };
+    let command = Command::join(PlayerId(1), "Ada");
     story.recorder.apply(&mut story.world, command).unwrap();
     story.snapshot(store);
     assert_eq!(act_once(&mut story, store, 1), Ok(()));

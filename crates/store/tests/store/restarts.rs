@@ -120,7 +120,7 @@ fn a_snapshot_is_due_after_a_minute_of_life_or_an_hour_of_rest() {
         let since = story.world.tick();
         while !story.recorder.is_snapshot_due(&story.world, &store) {
             if acts && story.world.tick() == since {
-                let join = Command::Join { player: PlayerId(1), name: "Ada".into() };
+                let join = Command::join(PlayerId(1), "Ada");
                 story.recorder.apply(&mut story.world, join).unwrap();
             }
             story.world.step();

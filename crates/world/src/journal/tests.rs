@@ -38,7 +38,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         (any::<u32>(), value.clone()).prop_map(|(id, value)| Edit::Saved(PlayerId(id), value)),
     ];
     let command = prop_oneof![
-        (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
+        (player.clone(), any::<String>()).prop_map(|(player, name)| Command::join(player, name)),
         player.clone().prop_map(|player| Command::Leave { player }),
         (player.clone(), input.clone()).prop_map(|(player, input)| Command::Input { player, input }),
         (player.clone(), input).prop_map(|(player, first)| Command::CatchUpStep { player, first }),
@@ -178,7 +178,7 @@ fn recorded() -> (World, Vec<Entry>) {
     let (mut world, mut entries) = (counting(), Vec::new());
     for tick in 0..100 {
         let command = if tick == 0 {
-            Command::Join { player: PlayerId(1), name: "Ada".into() }
+            Command::join(PlayerId(1), "Ada")
         } else {
             let arguments = Value::Map(Vec::new());
             Command::Action { player: PlayerId(1), name: "count".into(), arguments }

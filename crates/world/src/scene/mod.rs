@@ -234,11 +234,6 @@ impl Scene {
         self.random.unit()
     }
 
-    /// Returns 64 random bits.
-    pub fn random_bits(&mut self) -> u64 {
-        self.random.bits()
-    }
-
     /// Number of bodies that were awake after the last step.
     pub fn awake(&self) -> usize {
         self.physics.awake()

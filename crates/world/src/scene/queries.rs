@@ -169,20 +169,6 @@ impl Scene {
             .map_err(|_| SceneError::BadScale("the distance between these two shapes cannot be computed"))
     }
 
-    /// Returns the point of a body that is nearest to `from`, or `from` itself if it lies inside the body.
-    ///
-    /// # Errors
-    /// Fails if the entity is unknown or has no body, or if a number is not finite.
-    pub fn nearest_point(&self, id: EntityId, from: [f32; 3]) -> Result<[f32; 3], SceneError> {
-        let collider = self.collider(id)?;
-        if !from.iter().all(|v| v.is_finite()) {
-            return Err(SceneError::BadNumber("point"));
-        }
-        let projected =
-            collider.shape().project_point(&self.place_of(collider), Vector::from_array(from), true);
-        Ok(projected.point.to_array())
-    }
-
     /// Returns the entities that a body touches or, as a sensor, overlaps, ordered by id.
     ///
     /// # Errors

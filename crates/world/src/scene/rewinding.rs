@@ -12,7 +12,7 @@ use crate::pose::{Pose, rapier_pose};
 
 impl Scene {
     /// Rewinds queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
-    /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) to the
+    /// [`distance`](Self::distance)) and [`seen_pose`](Self::seen_pose) to the
     /// poses that a player saw, by its last [`crate::Command::SetViewDelay`]. The player's own avatar and the entities
     /// attached to it keep their current poses, because a player sees itself without delay. Nothing else changes.
     /// Returns the number of entities whose past pose differs from their present one.

@@ -22,7 +22,7 @@ use crate::world::World;
 use saved::Saved;
 
 /// The first bytes of a snapshot. The last of these bytes is the version.
-const MAGIC: [u8; 8] = *b"nowworl\x09";
+const MAGIC: [u8; 8] = *b"nowworl\x0a";
 
 /// The reason why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]

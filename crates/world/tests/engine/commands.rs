@@ -30,7 +30,7 @@ fn world() -> World {
 }
 
 fn join(world: &mut World, player: u32) {
-    world.apply(Command::Join { player: PlayerId(player), name: format!(" p{player}\u{7}") }).unwrap();
+    world.apply(Command::join(PlayerId(player), format!(" p{player}\u{7}"))).unwrap();
 }
 
 #[test]

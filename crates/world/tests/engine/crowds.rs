@@ -123,9 +123,7 @@ impl Behaviour for Square {
 fn avatars_of_all_players_may_begin_at_one_place() {
     let mut world = World::new(definition(), 1, Box::new(Square)).expect("the definition is good");
     for id in 1..=200 {
-        world
-            .apply(Command::Join { player: PlayerId(id), name: "guest".into() })
-            .expect("the world accepts the command");
+        world.apply(Command::join(PlayerId(id), "guest")).expect("the world accepts the command");
     }
     world.step();
     assert_eq!(world.entities().len(), 201);

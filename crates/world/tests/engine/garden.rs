@@ -155,7 +155,7 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
         between(&mut world, tick);
         if people.len() < 5 && random.bits().is_multiple_of(30) {
             people.push(PlayerId(next));
-            let join = Command::Join { player: PlayerId(next), name: format!("person {next}") };
+            let join = Command::join(PlayerId(next), format!("person {next}"));
             world.apply(join).expect("the world accepts the command");
             next += 1;
         }

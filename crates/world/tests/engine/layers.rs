@@ -49,7 +49,7 @@ fn definition() -> Definition {
 fn house() -> World {
     let mut world = World::new(definition(), 1, Box::new(House)).expect("the definition is valid");
     for player in [1, 2].map(PlayerId) {
-        world.apply(Command::Join { player, name: String::new() }).expect("the queue has space");
+        world.apply(Command::join(player, "")).expect("the queue has space");
         let input = Input::new(1.0, 0.0, 0.0, false, false).expect("the input is valid");
         world.apply(Command::Input { player, input }).expect("the queue has space");
     }

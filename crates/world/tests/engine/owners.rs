@@ -1,7 +1,7 @@
 use nowcast_world::journal::{self, Entry, Record};
 use nowcast_world::{
-    Area, Attributes, Beyond, Command, GIFTS_MAX, Motion, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves,
-    OwnerRequest, OwnerRules, Pose, Random, Refusal, Velocity, Walker,
+    Area, Attributes, Beyond, Command, GIFTS_MAX, JoinRequest, Motion, OWNED_MAX, OwnedBy, OwnerError,
+    OwnerLeaves, OwnerRequest, OwnerRules, Pose, Random, Refusal, Velocity, Walker,
 };
 
 use super::*;
@@ -84,8 +84,8 @@ fn definition() -> Definition {
 
 fn hall() -> World {
     let mut world = World::new(definition(), 1, Box::new(Hall)).expect("the definition is good");
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).unwrap();
-    world.apply(Command::JoinProgram { player: TRACKER, name: "tracker".into() }).unwrap();
+    world.apply(Command::join(ADA, "Ada")).unwrap();
+    world.apply(join_program(TRACKER, "tracker")).unwrap();
     world.step();
     drain(&mut world);
     world
@@ -107,6 +107,11 @@ fn to(player: PlayerId, entity: EntityId, position: [f32; 3]) -> Command {
 
 fn release(player: PlayerId, entity: EntityId) -> Command {
     Command::Release { player, entity, to: None }
+}
+
+fn join_program(player: PlayerId, name: &str) -> Command {
+    let request = JoinRequest { name: name.into(), is_program: true, ..JoinRequest::default() };
+    Command::Join { player, request }
 }
 
 /// Returns the reason why a command is refused.
@@ -245,7 +250,7 @@ fn a_program_spawns_its_entities_and_sets_the_attributes_that_the_kind_allows() 
 fn when_an_owner_leaves_each_entity_follows_the_rule_of_its_kind() {
     let mut world = hall();
     let bo = PlayerId(9);
-    world.apply(Command::JoinProgram { player: bo, name: "bo".into() }).unwrap();
+    world.apply(join_program(bo, "bo")).unwrap();
     for entity in [CRATE, TARGET, STRICT] {
         world.apply(own(bo, entity)).unwrap();
     }
@@ -286,7 +291,7 @@ fn no_player_owns_more_than_the_maximum() {
     let mut definition = definition();
     definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
     let mut world = World::new(definition, 1, Box::new(Hall)).unwrap();
-    world.apply(Command::JoinProgram { player: TRACKER, name: "tracker".into() }).unwrap();
+    world.apply(join_program(TRACKER, "tracker")).unwrap();
     for number in 0..=OWNED_MAX as u32 {
         let pose = Pose { position: [4.0, 1.0, 0.0], ..Pose::IDENTITY };
         let (kind, attributes) = ("target".to_owned(), Value::Nil);
@@ -305,7 +310,7 @@ fn hall_with_gifts() -> (World, PlayerId) {
     let mut world = World::new(definition, 1, Box::new(Hall)).unwrap();
     let victim = PlayerId(9);
     for (player, name) in [(TRACKER, "tracker"), (victim, "victim")] {
-        world.apply(Command::JoinProgram { player, name: name.into() }).unwrap();
+        world.apply(join_program(player, name)).unwrap();
     }
     for _ in 0..GIFTS_MAX {
         let entity = world.scene().next_id();
@@ -350,14 +355,14 @@ fn gifts_are_saved_and_snapshots_of_unknown_versions_are_refused_by_name() {
     let mut definition = definition();
     definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
     let mut bytes = world.snapshot();
-    assert_eq!(bytes[7], 9, "the version of snapshots");
+    assert_eq!(bytes[7], 10, "the version of snapshots");
     let mut restored =
         World::restore(definition.clone(), Box::new(Hall), &bytes).expect("the bytes are a snapshot");
     assert_eq!(restored.hash(), world.hash());
     for _ in 0..OWNED_MAX {
         assert_eq!(refused(&mut restored, target_of(victim)), None, "gifts take no place");
     }
-    for version in [1, 8, 10] {
+    for version in [1, 9, 11] {
         bytes[7] = version;
         let error = World::restore(definition.clone(), Box::new(Hall), &bytes).map(drop).unwrap_err();
         assert!(error.to_string().contains(&format!("version {version}")), "{error}");
@@ -436,9 +441,9 @@ fn story(seed: u64, mut between: impl FnMut(&mut World, u64, &mut Vec<Entry>)) -
             let (player, name) = (PlayerId(next), format!("player {next}"));
             next += 1;
             commands.push(if next % 2 == 0 {
-                Command::Join { player, name }
+                Command::join(player, name)
             } else {
-                Command::JoinProgram { player, name }
+                join_program(player, &name)
             });
         }
         for command in commands {
@@ -498,8 +503,8 @@ fn a_player_sets_allowed_attributes_of_its_own_avatar_only() {
     person.owner.attributes = vec!["outfit".to_owned()];
     let mut world = World::new(definition, 1, Box::new(Hall)).expect("the definition is good");
     let bo = PlayerId(9);
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).unwrap();
-    world.apply(Command::Join { player: bo, name: "Bo".into() }).unwrap();
+    world.apply(Command::join(ADA, "Ada")).unwrap();
+    world.apply(Command::join(bo, "Bo")).unwrap();
     world.step();
     let avatar = world.scene().player(ADA).and_then(|ada| ada.avatar).expect("Ada has a body");
     let set = |player, name: &str, value: i64| Command::Set {
@@ -548,7 +553,7 @@ fn entities_on_an_avatar_stay_when_their_player_leaves_unless_their_kind_goes_wi
         }
     };
     let mut world = world_with(definition, nothing, dress);
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is space");
+    world.apply(Command::join(ADA, "Ada")).expect("there is space");
     steps(&mut world, 3);
     let [avatar, lamp, hat, flame] = [1, 2, 3, 4].map(EntityId);
     let at = |world: &World| world.scene().pose(lamp).expect("the lamp exists").position;

@@ -93,7 +93,7 @@ fn sliding() -> (World, Rc<RefCell<Vec<Seen>>>) {
     let seen = Rc::default();
     let behaviour = Sliding { random: Random::new(11), seen: Rc::clone(&seen) };
     let mut world = World::new(definition(), 1, Box::new(behaviour)).expect("the definition is good");
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("the world accepts the command");
+    world.apply(Command::join(ADA, "Ada")).expect("the world accepts the command");
     (world, seen)
 }
 
@@ -208,7 +208,7 @@ fn waiting_and_making_up_replay_from_the_journal_to_the_same_hash() {
             let mut commands = Vec::new();
             let player = PlayerId(1);
             match random.bits() % 6 {
-                _ if tick == 0 => commands.push(Command::Join { player, name: "Ada".into() }),
+                _ if tick == 0 => commands.push(Command::join(player, "Ada")),
                 0 => commands.push(Command::StallStep { player }),
                 1 => commands.push(Command::CatchUpStep {
                     player,

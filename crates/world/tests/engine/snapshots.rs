@@ -118,7 +118,7 @@ fn a_sleeping_body_wakes_when_something_falls_on_it_after_a_snapshot() {
         cubes[0],
         nowcast_world::Pose { position: [30.0, 0.5, 0.0], ..Default::default() },
     );
-    world.apply(nowcast_world::Command::Join { player: ADA, name: "Ada".into() }).unwrap();
+    world.apply(nowcast_world::Command::join(ADA, "Ada")).unwrap();
     world.apply(nowcast_world::Command::Edit { player: ADA, edit }).unwrap();
     steps(&mut world, 60);
     assert!(

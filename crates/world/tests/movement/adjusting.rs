@@ -71,7 +71,7 @@ fn place(world: &World) -> Pose {
 
 fn joined() -> World {
     let mut world = hall();
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("the world accepts the command");
+    world.apply(Command::join(ADA, "Ada")).expect("the world accepts the command");
     world.step();
     world
 }

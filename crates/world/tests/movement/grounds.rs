@@ -224,7 +224,7 @@ fn worlds_move_their_walkers_by_just_this_step_on_fixed_bodies_of_every_shape() 
         let definition = Definition { kinds, ..Definition::default() };
         let mut world = World::new(definition, 0, Box::new(ground)).expect("the definition is valid");
         let ada = PlayerId(1);
-        world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
+        world.apply(Command::join(ada, "Ada")).unwrap();
         world.step();
         let avatar =
             world.scene().player(ada).and_then(|player| player.avatar).expect("the player has an avatar");

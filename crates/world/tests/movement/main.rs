@@ -184,7 +184,7 @@ fn yard() -> World {
 fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
     let mut world = yard();
     let ada = PlayerId(1);
-    world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
+    world.apply(Command::join(ada, "Ada")).unwrap();
     world.step();
     let avatar =
         world.scene().player(ada).and_then(|player| player.avatar).expect("the player has an avatar");
@@ -225,7 +225,7 @@ impl Walk {
     fn new() -> Walk {
         let mut world = yard();
         let ada = PlayerId(1);
-        world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
+        world.apply(Command::join(ada, "Ada")).unwrap();
         world.step();
         Walk { world, ada }
     }

@@ -156,7 +156,7 @@ fn hall_solids() -> Vec<Solid> {
 fn joined(players: u32) -> World {
     let mut world = World::new(hall(), 1, Box::new(Hall)).expect("the definition is valid");
     for player in 1..=players {
-        let join = Command::Join { player: PlayerId(player), name: format!("player {player}") };
+        let join = Command::join(PlayerId(player), format!("player {player}"));
         world.apply(join).expect("the world accepts the command");
     }
     world

@@ -156,7 +156,7 @@ const ADA: PlayerId = PlayerId(1);
 
 fn visited() -> (World, EntityId) {
     let mut world = World::new(station(), 0, Box::new(Station)).expect("the definition is valid");
-    world.apply(Command::Join { player: ADA, name: "Ada".to_owned() }).unwrap();
+    world.apply(Command::join(ADA, "Ada")).unwrap();
     world.step();
     let avatar =
         world.scene().player(ADA).and_then(|player| player.avatar).expect("the player has an avatar");

@@ -230,7 +230,7 @@ impl Story {
 
     fn act(&mut self, store: &dyn Store) {
         if self.world.scene().player(ADA).is_none() {
-            self.apply(Command::Join { player: ADA, name: "Ada".into() });
+            self.apply(Command::join(ADA, "Ada"));
         }
         let yaw = 3.0 * self.random.signed();
         let input = Input::new(1.0, self.random.signed(), yaw, true, false).expect("within bounds");

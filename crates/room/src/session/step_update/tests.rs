@@ -170,7 +170,7 @@ impl Behaviour for Whims {
 }
 
 fn draw(scene: &mut Scene, below: u64) -> u64 {
-    scene.random_bits() % below
+    (scene.random() * below as f64) as u64
 }
 
 fn whim(scene: &mut Scene) {
@@ -284,7 +284,7 @@ impl Room {
             Deed::Join => {
                 self.last_player += 1;
                 let player = PlayerId(self.last_player);
-                self.apply(Command::Join { player, name: format!("player {player:?}") });
+                self.apply(Command::join(player, format!("player {player:?}")));
                 self.world.step();
                 self.tell();
                 let by = (&self.dictionary, &self.interest_grid);
@@ -317,7 +317,7 @@ impl Room {
                 let came = self.clients.keys().filter(|player| !there.contains(player));
                 let commands: Vec<_> = left
                     .map(|player| Command::Leave { player: *player })
-                    .chain(came.map(|player| Command::Join { player: *player, name: "back".into() }))
+                    .chain(came.map(|player| Command::join(*player, "back")))
                     .collect();
                 commands.into_iter().for_each(|command| self.apply(command));
             }
