@@ -27,7 +27,6 @@
 mod decision;
 mod key;
 mod limits;
-mod name;
 mod page;
 mod provider;
 mod proxy;
@@ -38,7 +37,6 @@ mod used;
 pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::Limits;
-pub use name::{NAME_BYTES_MAX, is_name};
 pub use nowcast_limits::{Crowded, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
 pub use proxy::{Network, NetworkError, Peer};

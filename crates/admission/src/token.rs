@@ -234,7 +234,7 @@ impl Claims {
             Err("sub")
         } else if !all(&self.role, ROLE_CHARACTERS_MAX) {
             Err("role")
-        } else if !self.room.as_deref().is_none_or(super::is_name) {
+        } else if !self.room.as_deref().is_none_or(nowcast_names::is_name) {
             Err("room")
         } else if !self.jti.as_deref().is_none_or(|id| !id.is_empty() && id.len() <= ID_BYTES_MAX) {
             Err("jti")

@@ -66,9 +66,8 @@ pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Ac
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
-    Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
-    Payload, Phase, PutBatch, Received, RefusedPut, ShapeId, Source, Status, StatusChanges, TypeShape,
-    decode,
+    Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Payload,
+    Phase, PutBatch, Received, RefusedPut, ShapeId, Source, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use echo::echo;

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
 use crate::admission::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
-use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
+use crate::certificate::{CertificateConfig, Certificates};
 use crate::channel::{Channel, Entry, Error};
 use crate::endpoint::{
     BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
@@ -149,12 +149,6 @@ impl Listener {
         self.names.admission.refused().to_vec()
     }
 
-    /// Returns the hashes that clients need to accept the endpoint's certificate; empty if an authority signed it.
-    #[must_use]
-    pub fn certificate_hashes(&self) -> Vec<CertificateHash> {
-        self.names.certificates.hashes()
-    }
-
     /// Accepts programs that connect to `name`, until the service is dropped. Programs of the same machine and user that name no
     /// port connect through shared memory, unless another process has the name there.
     ///
@@ -175,7 +169,14 @@ impl Listener {
         let name_server = self.names.config.name_server;
         let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
-        Ok(Service { name: name.to_owned(), names, acceptor, accepted, advertisement, neighbours })
+        Ok(Service {
+            name: name.to_owned(),
+            names,
+            acceptor,
+            accepted,
+            _advertisement: advertisement,
+            neighbours,
+        })
     }
 }
 
@@ -213,7 +214,7 @@ pub struct Service {
     names: Weak<Names>,
     acceptor: Acceptor,
     accepted: Accepted,
-    advertisement: Option<Advertisement>,
+    _advertisement: Option<Advertisement>,
     neighbours: Option<Neighbours>,
 }
 
@@ -226,7 +227,7 @@ impl Service {
         let (acceptor, accepted) = Acceptor::new(AcceptConfig::default());
         let neighbours = Some(Neighbours::welcome(name, acceptor.queue())?);
         let name = name.to_owned();
-        Ok(Self { name, names: Weak::new(), acceptor, accepted, advertisement: None, neighbours })
+        Ok(Self { name, names: Weak::new(), acceptor, accepted, _advertisement: None, neighbours })
     }
 
     /// Waits for the next program that connects.
@@ -256,12 +257,6 @@ impl Service {
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.neighbours.is_some()
-    }
-
-    /// Returns the status of the name at the machine's name server; `None` if no name server is configured.
-    #[must_use]
-    pub fn advertisement(&self) -> Option<&Advertisement> {
-        self.advertisement.as_ref()
     }
 
     /// Returns the counters of refused and dropped attempts, and the number of open sessions.

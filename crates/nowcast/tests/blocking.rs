@@ -1,6 +1,5 @@
 //! Threads without a runtime, and the four verbs between them.
 
-use futures_util::StreamExt;
 use nowcast::blocking::{self, wait, wait_until};
 use nowcast::session::{CloseCode, Closed, Refused};
 use nowcast::{CarrierKind, Channel, Error, Key, ListenConfig, Listener, Message, MessageKind, Phase};
@@ -233,35 +232,6 @@ fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
         };
         assert_eq!(closed.code.0, 64);
     }
-}
-
-#[test]
-fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
-    let (near, far) = channel("stream");
-    let sender = std::thread::spawn(move || {
-        for event in 0..50_u32 {
-            wait(near.event(&event.to_le_bytes())).expect("room");
-        }
-        assert_eq!(wait(near.command(&[21], SOON)), Ok(vec![42]));
-    });
-    let events = wait(async {
-        let (mut events, mut messages) = (0, far.messages());
-        while let Some(message) = messages.next().await {
-            let message = message.expect("in order");
-            match message.kind {
-                MessageKind::Command(command) => {
-                    far.reply(command, &[2 * message.bytes[0]]).await.expect("room");
-                }
-                _ => {
-                    assert_eq!(message.decode::<u32>(), Ok(events));
-                    events += 1;
-                }
-            }
-        }
-        events
-    });
-    sender.join().expect("no panic");
-    assert_eq!(events, 50);
 }
 
 #[test]

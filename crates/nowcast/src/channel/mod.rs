@@ -23,14 +23,12 @@ mod status;
 mod wakers;
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
 use nowcast_queue::Key;
-use nowcast_session::{CloseCode, Closed, WaitingMessage};
+use nowcast_session::{Closed, WaitingMessage};
 use nowcast_wire::Read;
 
 pub use batch::Batch;
@@ -240,12 +238,6 @@ impl Channel {
         self.link.decode(received.lane, bytes)
     }
 
-    /// Returns the messages as a stream, which ends with the channel.
-    #[must_use]
-    pub fn messages(&self) -> Messages {
-        Messages { channel: self.clone() }
-    }
-
     /// The status of the channel.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -363,22 +355,5 @@ impl Channel {
 impl std::fmt::Debug for Channel {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Channel").field("entry", self.entry()).finish_non_exhaustive()
-    }
-}
-
-/// The messages of a channel; see [`Channel::messages`].
-#[derive(Clone, Debug)]
-pub struct Messages {
-    channel: Channel,
-}
-
-impl Stream for Messages {
-    type Item = Result<Message, Error>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.channel.poll_receive(context).map(|received| match received {
-            Err(Error::Closed(closed)) if closed.code == CloseCode::DONE => None,
-            other => Some(other),
-        })
     }
 }
