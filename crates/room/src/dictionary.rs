@@ -42,7 +42,8 @@ impl Dictionary {
     pub(crate) fn new(definition: &Definition, assets: &Assets, version: u64) -> Self {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| Kind::describe(kind, gravity)).collect();
-        let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
+        let fingerprints =
+            kinds.iter().map(|kind| nowcast_wire::fnv1a(&nowcast_wire::encode_to_vec(kind))).collect();
         let far_metres = match definition.interest {
             Interest::Near { radius } => radius / 2.0,
             Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
@@ -176,13 +177,6 @@ pub(crate) fn attribute_bytes(attributes: &Attributes, entity: &EntityRef<'_>) -
 pub(crate) fn field_types(attributes: &Attributes) -> impl Iterator<Item = (String, String)> {
     let shape = attributes.shape();
     attributes.fields().iter().map(|field| (field.name.clone(), shape.type_name(&field.ty)))
-}
-
-/// FNV-1a. It detects a change, and does not protect against deliberate collisions.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 fn describe_assets(assets: &Assets) -> Vec<Asset> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use nowcast_wire::Wire;
+
 use crate::fault::{Fault, FaultKind};
 use crate::limits::Limits;
 
@@ -10,7 +12,7 @@ pub const MAIN: &str = "world.luau";
 
 /// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. The host reads the folder. A
 /// script cannot reach any other file.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Wire)]
 pub struct Sources(BTreeMap<String, String>);
 
 impl<P: Into<String>, T: Into<String>> FromIterator<(P, T)> for Sources {
@@ -47,13 +49,10 @@ impl Sources {
 
     /// Returns a hash of exactly this text: FNV-1a over every path and text. It does not resist deliberate collisions.
     pub fn hash(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for part in self.0.iter().flat_map(|(path, text)| [path, text]) {
-            for byte in part.len().to_le_bytes().iter().chain(part.as_bytes()) {
-                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-        hash
+        let parts: Vec<_> = self.iter().flat_map(|(path, text)| [path, text]).collect();
+        let lengths: Vec<_> = parts.iter().map(|part| part.len().to_le_bytes()).collect();
+        let parts = lengths.iter().zip(parts);
+        nowcast_wire::fnv1a(parts.flat_map(|(length, part)| length.iter().chain(part.as_bytes())))
     }
 
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Fault> {

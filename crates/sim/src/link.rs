@@ -12,6 +12,8 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::time::Duration;
 
+use nowcast_queue::conformance::Random;
+
 use crate::capacity::Capacity;
 pub use crate::capacity::Variation;
 pub use crate::policer::Policer;
@@ -210,7 +212,7 @@ impl Link {
             capacity: capacity(&config, seed),
             config,
             seed,
-            random: Random(seed),
+            random: Random::new(seed),
             in_bad_state: false,
             hop_free_at: Duration::ZERO,
             last_arrival: Duration::ZERO,
@@ -394,25 +396,6 @@ impl Ord for UnderWay {
 impl PartialOrd for UnderWay {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014). The seed is its whole state, and the sequence of a seed never changes.
-#[derive(Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Returns a number that is evenly distributed in 0..1.
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

@@ -57,7 +57,7 @@ pub use limits::Limits;
 pub use nowcast_wire_derive::Wire;
 pub use output::Effort;
 pub use scope::{Receiver, Sender};
-pub use shape::Shape;
+pub use shape::{Shape, fnv1a};
 pub use wire::{Read, ReadOwned, Wire};
 
 use input::Input;

@@ -70,7 +70,6 @@ mod entity;
 mod event;
 mod exact;
 mod grounds;
-mod hash;
 mod id;
 mod input;
 mod joint;

@@ -1,4 +1,4 @@
-//! The engine's arithmetic, with the same bits on every machine: vectors, rotations, and two directions.
+//! The engine's arithmetic, with the same bits on every machine: vectors and rotations.
 //!
 //! A method of these types gives the same bits on every machine only if it uses no operations other than `+ − × ÷ √`. For
 //! sines and similar functions use the functions here, or the `libm` crate.
@@ -9,12 +9,6 @@ pub use rapier3d::prelude::{Matrix as Mat3, Rotation as Quat, Vector as Vec3};
 pub fn yaw_rotation(yaw: f32) -> Quat {
     let (sin, cos) = libm::sincosf(yaw / 2.0);
     Quat::from_xyzw(0.0, sin, 0.0, cos)
-}
-
-/// The horizontal direction that `yaw` faces: 0 is −Z, growing counter-clockwise seen from above.
-pub fn facing(yaw: f32) -> Vec3 {
-    let (sin, cos) = libm::sincosf(yaw);
-    Vec3::new(-sin, 0.0, -cos)
 }
 
 /// Returns `vector`, shortened to `length_max` if it is longer.

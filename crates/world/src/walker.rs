@@ -12,18 +12,18 @@ mod direction;
 mod medium;
 pub mod movement;
 
+use nowcast_wire::Wire;
 use rapier3d::prelude::*;
 
 use crate::STEP_SECONDS;
 use crate::body::{Body, Mass, Motion};
 use crate::input::Input;
-use crate::math::{facing, shortened};
-use crate::physics::{Handles, Physics};
+use crate::physics::{Handles, Physics, SPEED_MAX};
 use crate::problem::{DefinitionError, Path};
 use crate::shape::ColliderShape;
 
 pub use self::adjustment::Adjustment;
-use self::movement::Mover;
+use self::movement::{Mover, Support, shortened, tangent};
 
 /// Minimum number of steps between two jumps while the jump button stays pressed.
 const JUMP_PAUSE_STEPS: u32 = 20;
@@ -128,8 +128,8 @@ const RESTING_SPEED: f32 = 1e-3;
 /// Maximum distance in metres by which physics may move a walker at rest in a step. A correction would wake it.
 const RESTING_DISTANCE: f32 = 1e-6;
 
-/// The state of one walker.
-#[derive(Clone, PartialEq, Debug)]
+/// The state of one walker. A snapshot has the fields that outlive a step.
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct WalkerState {
     pub(crate) input: Input,
     pub(crate) steps_since_ground: u32,
@@ -139,13 +139,17 @@ pub(crate) struct WalkerState {
     /// The velocities of the surfaces in `grounds` under the walker, in metres a second; empty if all of them stand still.
     pub(crate) ground_velocities: Vec<[f32; 3]>,
     /// The state before the current step; `None` if the walker is not steered in this step.
+    #[wire(skip)]
     before: Option<Mover>,
     /// The state after the current step, if it is known before physics.
+    #[wire(skip)]
     planned: Option<Mover>,
     /// The way in which the walker takes the next step. A snapshot between the command and its step resets this field, both
     /// in the running world and in the restored one.
+    #[wire(skip)]
     pub(crate) pace: Pace,
     /// Whether the last step was computed by [`movement`], so that clients can predict it.
+    #[wire(skip)]
     pub(crate) is_exact: bool,
 }
 
@@ -171,25 +175,13 @@ impl WalkerState {
         self.set_grounds(&[], &[]);
     }
 
-    /// Restores a walker from its saved state; `None` if the state is invalid.
-    pub(crate) fn resume(
-        input: Input,
-        steps_since_ground: u32,
-        steps_since_jump: u32,
-        grounds: Vec<[f32; 3]>,
-    ) -> Option<WalkerState> {
-        let are_numbers = grounds.iter().flatten().all(|v| v.is_finite());
-        (are_numbers && grounds.len() <= GROUNDS_MAX).then_some(WalkerState {
-            input,
-            steps_since_ground,
-            steps_since_jump,
-            grounds,
-            ground_velocities: Vec::new(),
-            before: None,
-            planned: None,
-            pace: Pace::Walks,
-            is_exact: false,
-        })
+    /// Returns a restored state, or `None` if it is invalid.
+    pub(crate) fn checked(self) -> Option<WalkerState> {
+        let are_numbers = self.grounds.iter().chain(&self.ground_velocities).flatten().all(|v| v.is_finite());
+        let is_one_each = [0, self.grounds.len()].contains(&self.ground_velocities.len());
+        let input = self.input.validate().ok()?;
+        (are_numbers && is_one_each && self.grounds.len() <= GROUNDS_MAX)
+            .then_some(WalkerState { input, ..self })
     }
 
     /// Computes the velocity from the input. The solver computes gravity, the reaction of slopes and all pushing.
@@ -200,17 +192,14 @@ impl WalkerState {
         handles: Handles,
         physics: &mut Physics,
     ) {
-        let wish = self.demanded_velocity(walker);
-        let is_idle = wish == Vector::ZERO && !self.input.jump;
+        let is_idle = demands_nothing(walker, &self.input);
         let keeps_place = is_frozen || self.pace == Pace::Stalls;
         self.before = None;
         self.planned = None;
         if physics.get(handles).is_sleeping() {
             // The first of two steps can have an input that the second one does not have.
             let is_first_idle = match self.pace {
-                Pace::CatchesUp(first) => {
-                    Self::demanded_velocity_of(walker, &first) == Vector::ZERO && !first.jump
-                }
+                Pace::CatchesUp(first) => demands_nothing(walker, &first),
                 Pace::Walks | Pace::Stalls => true,
             };
             if keeps_place || (is_idle && is_first_idle) {
@@ -236,35 +225,23 @@ impl WalkerState {
             physics.get_mut(handles).set_linvel(-fall, is_in_air);
             return;
         }
-        if self.steer_in_medium(walker, handles, physics) {
-            return;
-        }
-        let ground = self.ground(wish);
-        self.steps_since_ground =
-            if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
-        self.steps_since_jump = self.steps_since_jump.saturating_add(1);
-
-        let gravity = physics.gravity();
-        let velocity = physics.get(handles).linvel();
-        let mut next = match ground {
-            Some((normal, carried)) => walk(walker, velocity, wish, normal, carried, gravity),
-            None => drift(walker, velocity, wish),
+        let Some(mut mover) = self.before else { return };
+        let media = physics.media_near(handles, mover.reach(walker));
+        let before = mover.velocity;
+        let support = mover.steer(walker, &self.input, &media);
+        (self.steps_since_ground, self.steps_since_jump) = (mover.steps_since_ground, mover.steps_since_jump);
+        let next = Vector::from_array(shortened(mover.velocity, SPEED_MAX));
+        // Physics adds the gravity of the step afterwards.
+        let fall = physics.gravity() * (physics.get(handles).gravity_scale() * STEP_SECONDS);
+        let next = match support {
+            // A walker on a ladder or in water never sleeps, because it would hang in the air without them.
+            Support::Medium => return physics.get_mut(handles).set_linvel(next - fall, true),
+            Support::Ground(normal) => next - Vector::from_array(tangent(fall.to_array(), normal)),
+            Support::None => next,
         };
-        // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
-        if self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS) && ground.is_none() {
-            next.y = next.y.min(0.0);
-        }
-        if self.input.jump
-            && self.steps_since_ground < GROUND_MEMORY_STEPS
-            && self.steps_since_jump >= JUMP_PAUSE_STEPS
-        {
-            next.y = walker.jump_speed + ground.map_or(0.0, |(_, carried)| carried.y.max(0.0));
-            self.steps_since_jump = 0;
-            self.steps_since_ground = GROUND_MEMORY_STEPS;
-        }
         // A velocity that is almost equal to the current velocity is not set. Otherwise a standing walker, and the stack below
         // it, could never sleep.
-        if (next - velocity).length_squared() > 1e-8 {
+        if (next - Vector::from_array(before)).length_squared() > 1e-8 {
             physics.get_mut(handles).set_linvel(next, !is_idle);
         }
     }
@@ -290,20 +267,6 @@ impl WalkerState {
         // Physics adds the gravity of the step again.
         body.set_linvel(Vector::from_array(mover.velocity) - fall, false);
         self.planned = Some(mover);
-        true
-    }
-
-    /// Steers a walker that climbs or swims. Returns false for every other walker.
-    fn steer_in_medium(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) -> bool {
-        let Some(mut mover) = self.before else { return false };
-        let media = physics.media_near(handles, mover.reach(walker));
-        if media.is_empty() || !mover.steer_in_medium(walker, &self.input, &media) {
-            return false;
-        }
-        (self.steps_since_ground, self.steps_since_jump) = (mover.steps_since_ground, mover.steps_since_jump);
-        let fall = physics.gravity() * (physics.get(handles).gravity_scale() * STEP_SECONDS);
-        // A walker on a ladder or in water never sleeps, because it would hang in the air without them.
-        physics.get_mut(handles).set_linvel(Vector::from_array(mover.velocity) - fall, true);
         true
     }
 
@@ -370,9 +333,8 @@ impl WalkerState {
 
     /// Whether a walker without controls stands still after a step, and physics left it there.
     fn is_at_rest(&self, walker: &Walker, mover: &Mover, body: &RigidBody) -> bool {
-        let is_idle = self.demanded_velocity(walker) == Vector::ZERO && !self.input.jump;
         let (position, velocity) = (Vector::from_array(mover.position), Vector::from_array(mover.velocity));
-        is_idle
+        demands_nothing(walker, &self.input)
             && velocity.length() < RESTING_SPEED
             && body.linvel().length() < RESTING_SPEED
             && (body.translation() - position).length() < RESTING_DISTANCE
@@ -432,66 +394,9 @@ impl WalkerState {
         }
         mover
     }
-
-    /// The horizontal velocity that the input demands.
-    fn demanded_velocity(&self, walker: &Walker) -> Vector {
-        Self::demanded_velocity_of(walker, &self.input)
-    }
-
-    fn demanded_velocity_of(walker: &Walker, input: &Input) -> Vector {
-        let ahead = facing(input.yaw);
-        let aside = Vector::new(-ahead.z, 0.0, ahead.x);
-        let mut controls = ahead * input.forward + aside * input.right;
-        let length = controls.length();
-        if length > 1.0 {
-            controls /= length;
-        } else if length < 0.01 {
-            return Vector::ZERO;
-        }
-        controls * if input.run { walker.run_speed } else { walker.walk_speed }
-    }
-
-    /// The normal of the ground under the feet, and the velocity of the ground. If there are several walkable surfaces, the
-    /// ground is the surface that climbs most in the desired direction, so that a foot at the first step of a stair uses
-    /// that step.
-    fn ground(&self, wish: Vector) -> Option<(Vector, Vector)> {
-        if self.steps_since_jump < JUMP_RISE_STEPS {
-            return None;
-        }
-        let normals = self.grounds.iter().map(|normal| Vector::from_array(*normal));
-        let (at, normal) = normals.enumerate().min_by(|(_, a), (_, b)| {
-            let height = |normal: &Vector| normal.dot(wish) - normal.y;
-            height(a).total_cmp(&height(b))
-        })?;
-        let velocity = self.ground_velocities.get(at).copied().unwrap_or_default();
-        Some((normal, Vector::from_array(velocity)))
-    }
 }
 
-/// On ground, the walker moves along the surface, at full speed on any slope, and does not slide down while it stands.
-fn walk(
-    walker: &Walker,
-    velocity: Vector,
-    wish: Vector,
-    normal: Vector,
-    carried: Vector,
-    gravity: Vector,
-) -> Vector {
-    let speed = wish.length();
-    let along = tangent(wish, normal);
-    let along = if speed > 0.0 { along * (speed / along.length().max(1e-3)) } else { along };
-    // The solver adds gravity afterwards, so its part along the slope is subtracted here.
-    let target = along - tangent(gravity, normal) * STEP_SECONDS;
-    let change = tangent(target + carried - velocity, normal);
-    velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
-}
-
-/// In the air, input changes the velocity only slowly.
-fn drift(walker: &Walker, velocity: Vector, wish: Vector) -> Vector {
-    let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
-    velocity + shortened(wish - horizontal, walker.air_acceleration * STEP_SECONDS)
-}
-
-fn tangent(vector: Vector, normal: Vector) -> Vector {
-    vector - normal * vector.dot(normal)
+/// Whether an input demands nothing of a walker.
+fn demands_nothing(walker: &Walker, input: &Input) -> bool {
+    movement::wish(walker, input) == [0.0; 3] && !input.jump
 }

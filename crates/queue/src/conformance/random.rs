@@ -1,6 +1,6 @@
 //! Random numbers that depend only on a seed.
 
-/// SplitMix64 (Steele, Lea and Flood 2014): a small generator, whose quality suffices for choosing test cases.
+/// SplitMix64 (Steele, Lea and Flood 2014). The seed is its whole state, and the sequence of a seed never changes.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -22,6 +22,11 @@ impl Random {
     /// Returns a number from 0 to `end - 1`; `end` must not be 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end
+    }
+
+    /// Returns a number that is evenly distributed in 0..1.
+    pub fn share(&mut self) -> f64 {
+        (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Returns true `percent` times in a hundred.

@@ -7,6 +7,7 @@ use nowcast_world::{PlayerId, Value};
 use crate::convert::{Purpose, charged_to_luau, declared_from_luau, from_luau};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Name, Namespace, Shared};
+use crate::source_map::text_hash;
 
 /// Letters of the short names of places.
 const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -49,9 +50,7 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
 /// Returns the short name of the place of a panel or a part: `@` and four letters from the hash of its name, because clients
 /// receive the place with each value.
 pub(crate) fn place_of(name: &str) -> String {
-    // FNV-1a over 32 bits.
-    let mut hash =
-        name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let mut hash = text_hash(name.as_bytes());
     let mut place = String::from("@");
     for _ in 0..LETTERS_A_PLACE {
         place.push(char::from(LETTERS[(hash % 62) as usize]));

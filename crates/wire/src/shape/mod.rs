@@ -179,10 +179,10 @@ pub(crate) struct Census {
     pub(crate) flat: bool,
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+/// Returns a hash of bytes: FNV-1a, 64 bits (Fowler, Noll, Vo). It does not resist deliberate collisions.
+pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
     bytes
-        .iter()
+        .into_iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

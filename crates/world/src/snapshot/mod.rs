@@ -15,7 +15,6 @@ use nowcast_wire::Limits as WireLimits;
 
 use crate::behaviour::Behaviour;
 use crate::definition::Definition;
-use crate::hash::Hasher;
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
@@ -121,9 +120,7 @@ impl World {
 
     /// Returns a hash of the whole world, to the last bit. Computing the hash changes nothing.
     pub fn hash(&self) -> u64 {
-        let mut hasher = Hasher::new();
-        hasher.bytes(&to_bytes(&self.scene.save()));
-        hasher.finish()
+        nowcast_wire::fnv1a(&to_bytes(&self.scene.save()))
     }
 }
 

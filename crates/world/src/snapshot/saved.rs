@@ -5,7 +5,6 @@ use nowcast_wire::{Value, Wire};
 use crate::account::{SavedData, is_account};
 use crate::entity::Parent;
 use crate::id::{EntityId, PlayerId};
-use crate::input::Input;
 use crate::joint::{Joint, JointId};
 use crate::limits::VELOCITY_MAX;
 use crate::owner::OwnerClaim;
@@ -27,7 +26,7 @@ pub(super) struct Saved {
     pub(super) next_timer: u64,
     pub(super) kinds: Vec<SavedKind>,
     pub(super) entities: Vec<SavedEntity>,
-    pub(super) walkers: Vec<SavedWalker>,
+    pub(super) walkers: Vec<(EntityId, WalkerState)>,
     pub(super) joints: Vec<(JointId, Joint)>,
     pub(super) players: Vec<Player>,
     /// The data of accounts; of a guest, if the key is `#` and the number of a player.
@@ -72,41 +71,6 @@ pub(super) struct SavedEntity {
     pub(super) attributes: Vec<Value>,
     pub(super) private: Value,
     pub(super) changed_tick: u64,
-}
-
-#[derive(Wire)]
-pub(super) struct SavedWalker {
-    pub(super) id: EntityId,
-    input: Input,
-    steps_since_ground: u32,
-    steps_since_jump: u32,
-    grounds: Vec<[f32; 3]>,
-    /// The velocity of each ground, if one of them moves.
-    ground_velocities: Vec<[f32; 3]>,
-}
-
-impl SavedWalker {
-    pub(super) fn of(id: EntityId, walker: &WalkerState) -> SavedWalker {
-        SavedWalker {
-            id,
-            input: walker.input,
-            steps_since_ground: walker.steps_since_ground,
-            steps_since_jump: walker.steps_since_jump,
-            grounds: walker.grounds.clone(),
-            ground_velocities: walker.ground_velocities.clone(),
-        }
-    }
-
-    pub(super) fn checked(self) -> Option<WalkerState> {
-        let SavedWalker { input, steps_since_ground, steps_since_jump, grounds, ground_velocities, .. } =
-            self;
-        let are_numbers = ground_velocities.iter().flatten().all(|v| v.is_finite());
-        let is_one_each = ground_velocities.is_empty() || ground_velocities.len() == grounds.len();
-        let input = input.validate().ok().filter(|_| are_numbers && is_one_each)?;
-        let mut walker = WalkerState::resume(input, steps_since_ground, steps_since_jump, grounds)?;
-        walker.ground_velocities = ground_velocities;
-        Some(walker)
-    }
 }
 
 #[derive(Wire)]

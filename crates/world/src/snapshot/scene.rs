@@ -6,8 +6,7 @@ use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedTimer, SavedWalker, checked_move, checked_player, is_claim,
-    is_past_step, is_path,
+    Saved, SavedEntity, SavedKind, SavedTimer, checked_move, checked_player, is_claim, is_past_step, is_path,
 };
 use crate::body;
 use crate::contact::Contact;
@@ -48,7 +47,7 @@ impl Scene {
             next_timer: self.timers.next_id(),
             kinds: kinds.collect(),
             entities: rows.map(|row| self.save_entity(row)).collect(),
-            walkers: self.walkers.iter().map(|(id, walker)| SavedWalker::of(*id, walker)).collect(),
+            walkers: self.walkers.iter().map(|(id, walker)| (*id, walker.clone())).collect(),
             joints: self.joints().map(|(id, joint)| (id, *joint)).collect(),
             players: self.players().cloned().collect(),
             accounts: self.accounts.iter().map(|(key, data)| (key.clone(), data.clone())).collect(),
@@ -157,8 +156,7 @@ impl Scene {
             scene.load_entity(&saved.kinds, entity, &mut bodies)?;
         }
         scene.load_bodies(bodies)?;
-        for walker in saved.walkers {
-            let id = walker.id;
+        for (id, walker) in saved.walkers {
             let state = walker
                 .checked()
                 .ok_or_else(|| invalid("a walker's controls or grounds are out of bounds"))?;

@@ -70,67 +70,59 @@ impl Mover {
     /// Advances by 1/60 s. `gravity` is the downward acceleration, in metres a second squared. Solids outside of
     /// [`Mover::reach`] do not change a bit of the result.
     pub fn step(&mut self, walker: &Walker, input: &Input, gravity: f32, solids: &[Solid]) {
+        let fall = gravity * STEP_SECONDS;
+        match self.steer(walker, input, solids) {
+            Support::Medium => {}
+            // The feet hold against the pull along a slope; the remaining force presses the feet onto the slope.
+            Support::Ground(normal) => self.velocity = sub(self.velocity, scale(normal, fall * normal[1])),
+            Support::None => self.velocity[1] -= fall,
+        }
+        self.velocity = shortened(self.velocity, SPEED_MAX);
+        self.travel(walker, solids);
+        self.update_ground(walker, solids);
+    }
+
+    /// Changes the velocity and the counts by the input, without gravity and without moving. Returns the support that holds the
+    /// walker in this step. Of the solids, only ladders and water count.
+    pub(super) fn steer(&mut self, walker: &Walker, input: &Input, solids: &[Solid]) -> Support {
         let wish = wish(walker, input);
         let ground = self.ground(wish);
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
         self.steps_since_jump = self.steps_since_jump.saturating_add(1);
         if self.enter_medium(walker, input, wish, ground.is_some(), solids) {
-            self.velocity = shortened(self.velocity, SPEED_MAX);
-            self.travel(walker, solids);
-            self.update_ground(walker, solids);
-            return;
+            return Support::Medium;
         }
-        let mut next = match ground {
+        self.velocity = match ground {
             Some(Ground { normal, velocity }) => walk(walker, self.velocity, wish, normal, velocity),
             None => drift(walker, self.velocity, wish),
         };
         // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
         if ground.is_none()
             && self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS)
-            && next[1] > 0.0
+            && self.velocity[1] > 0.0
         {
-            next[1] = 0.0;
+            self.velocity[1] = 0.0;
         }
         let jumps = input.jump
             && self.steps_since_ground < GROUND_MEMORY_STEPS
             && self.steps_since_jump >= JUMP_PAUSE_STEPS;
         if jumps {
-            next[1] = walker.jump_speed;
+            self.velocity[1] = walker.jump_speed;
             // A rising floor adds its speed.
             if let Some(Ground { velocity, .. }) = ground
                 && velocity[1] > 0.0
             {
-                next[1] += velocity[1];
+                self.velocity[1] += velocity[1];
             }
             self.steps_since_jump = 0;
             // Forgets the ground, so that the walker cannot jump from the same ground again in the air.
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
-        let fall = gravity * STEP_SECONDS;
         match ground {
-            // The feet hold against the pull along a slope; the remaining force presses the feet onto the slope.
-            Some(Ground { normal, .. }) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
-            _ => next[1] -= fall,
+            Some(Ground { normal, .. }) if !jumps => Support::Ground(normal),
+            _ => Support::None,
         }
-        self.velocity = shortened(next, SPEED_MAX);
-        self.travel(walker, solids);
-        self.update_ground(walker, solids);
-    }
-
-    /// Steers a walker that climbs or swims among these ladders and waters, where physics takes the step. Returns false and
-    /// changes nothing for every other walker.
-    pub(super) fn steer_in_medium(&mut self, walker: &Walker, input: &Input, solids: &[Solid]) -> bool {
-        let wish = wish(walker, input);
-        let mut steered = *self;
-        let has_ground = steered.ground(wish).is_some();
-        steered.steps_since_jump = steered.steps_since_jump.saturating_add(1);
-        let is_steered = steered.enter_medium(walker, input, wish, has_ground, solids);
-        if is_steered {
-            steered.velocity = shortened(steered.velocity, SPEED_MAX);
-            *self = steered;
-        }
-        is_steered
     }
 
     /// Takes the step of a frozen walker: it keeps its position, its counts and its grounds, and loses its velocity.
@@ -227,6 +219,14 @@ impl Mover {
     }
 }
 
+/// The support that holds a walker in a step, with the upward normal of a ground.
+pub(super) enum Support {
+    /// A ladder or water, which also holds against gravity.
+    Medium,
+    Ground([f32; 3]),
+    None,
+}
+
 /// A surface that carries a walker.
 #[derive(Clone, Copy)]
 struct Ground {
@@ -235,7 +235,7 @@ struct Ground {
 }
 
 /// The horizontal velocity that the input demands.
-fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
+pub(super) fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     let [sine, cosine] = direction::sine_cosine(input.yaw);
     let (mut x, mut z) =
         (-sine * input.forward + cosine * input.right, -cosine * input.forward - sine * input.right);
@@ -275,7 +275,7 @@ fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
     add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))
 }
 
-fn tangent(vector: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+pub(super) fn tangent(vector: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
     sub(vector, scale(normal, dot(vector, normal)))
 }
 
