@@ -1,5 +1,6 @@
 //! Recognition of a client that connects again, also after a restart of the server.
 
+use nowcast_wire::Wire;
 use ring::digest::{Context, SHA256};
 
 use crate::names::Name;
@@ -10,7 +11,7 @@ pub const SECRET_BYTES: usize = 16;
 /// Identifies one client through every reconnection. The key is derived from the client's secret and the name in its token.
 /// So a stolen secret alone does not allow a join as the bearer of a token. A program and a person with the same secret are
 /// different clients. The secret itself is not stored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Wire)]
 pub struct ClientKey(pub [u8; 16]);
 
 impl ClientKey {

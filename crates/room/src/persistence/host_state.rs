@@ -6,12 +6,12 @@ use nowcast_script::{Limits, Script, Sources};
 use nowcast_store::{HOST_BYTES_MAX, Snapshot};
 use nowcast_wire::{Limits as WireLimits, Wire};
 use nowcast_world::{Definition, PlayerId, World};
-use ring::digest::{Context, SHA256};
+use ring::digest::{SHA256, digest};
 
 use crate::client_key::ClientKey;
 
 /// The version of the format, in the first byte.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// The version of a note, in its first byte.
 const NOTE_VERSION: u8 = 1;
@@ -19,7 +19,7 @@ const NOTE_VERSION: u8 = 1;
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
 
 /// The server's records that are stored with a world.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Wire)]
 pub(crate) struct HostState {
     /// The name of the offered world.
     pub(crate) offered: String,
@@ -46,14 +46,8 @@ pub(crate) enum HostStateError {
 
 impl HostState {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let modules = self.sources.as_ref().map(|sources| {
-            sources.iter().map(|(path, text)| SavedModule { path: path.into(), text: text.into() }).collect()
-        });
-        let seats = self.seats.iter().map(|(player, key)| SavedSeat { player: player.0, key: key.0 });
-        let rules = SavedRules { offered: self.offered.clone(), last_player: self.last_player, modules };
-        let saved = Saved { rules, seats: seats.collect() };
         let mut bytes = vec![VERSION];
-        nowcast_wire::encode(&saved, &mut bytes);
+        nowcast_wire::encode(self, &mut bytes);
         bytes
     }
 
@@ -62,27 +56,30 @@ impl HostState {
         if *version != VERSION {
             return Err(HostStateError::Version(*version));
         }
-        let Saved { rules, seats } = nowcast_wire::decode_with(body, &LIMITS)?;
-        let SavedRules { offered, last_player, modules } = rules;
-        let seats = seats.into_iter().map(|seat| (PlayerId(seat.player), ClientKey(seat.key))).collect();
-        let sources = modules
-            .map(|modules| modules.into_iter().map(|SavedModule { path, text }| (path, text)).collect());
-        Ok(Self { offered, last_player, sources, seats })
+        Ok(nowcast_wire::decode_with(body, &LIMITS)?)
     }
 }
 
 /// Encodes a note of the journal: the key of a player who joined since the last snapshot.
 pub(super) fn seat_note(player: PlayerId, key: ClientKey) -> Vec<u8> {
     let mut bytes = vec![NOTE_VERSION];
-    nowcast_wire::encode(&SavedSeat { player: player.0, key: key.0 }, &mut bytes);
+    nowcast_wire::encode(&(player, key), &mut bytes);
     bytes
 }
 
 /// Decodes a note of a seat. Returns `None` for another note.
 pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
-    let body = bytes.strip_prefix(&[NOTE_VERSION])?;
-    let SavedSeat { player, key } = nowcast_wire::decode(body).ok()?;
-    Some((PlayerId(player), ClientKey(key)))
+    nowcast_wire::decode(bytes.strip_prefix(&[NOTE_VERSION])?).ok()
+}
+
+/// Returns the name under which a world was offered, and its rules.
+///
+/// # Errors
+/// Fails if another program made the snapshot, if it is damaged, or if its rules are a program.
+pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
+    let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
+    let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
+    Ok((state.offered, sources))
 }
 
 /// Restores the world from a server's snapshot, with its rules. This function is for tools that read a store.
@@ -91,56 +88,23 @@ pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
 /// Fails if another program made the snapshot, if it is damaged, if its rules do not load, or if its rules are a
 /// program.
 pub fn restore_kept(snapshot: &Snapshot) -> Result<World, String> {
-    let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
-    let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
+    let (_, sources) = kept_rules(snapshot)?;
     let script = Script::load(&sources, Limits::DEFAULT).map_err(|fault| fault.to_string())?;
     World::restore(script.definition(), Box::new(script), &snapshot.world).map_err(|error| error.to_string())
 }
 
 /// Returns a hash that identifies these rules.
 pub(crate) fn sources_hash(sources: &Sources) -> [u8; 32] {
-    let mut context = Context::new(&SHA256);
-    for part in sources.iter().flat_map(|(path, text)| [path, text]) {
-        context.update(&(part.len() as u64).to_le_bytes());
-        context.update(part.as_bytes());
-    }
-    finish(context)
+    sha256(&nowcast_wire::encode_to_vec(sources))
 }
 
 /// Returns a hash that identifies this definition.
 pub(crate) fn definition_hash(definition: &Definition) -> [u8; 32] {
-    let mut context = Context::new(&SHA256);
-    context.update(format!("{definition:?}").as_bytes());
-    finish(context)
+    sha256(format!("{definition:?}").as_bytes())
 }
 
-fn finish(context: Context) -> [u8; 32] {
-    context.finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
-}
-
-#[derive(Wire)]
-struct Saved {
-    rules: SavedRules,
-    seats: Vec<SavedSeat>,
-}
-
-#[derive(Wire)]
-struct SavedSeat {
-    player: u32,
-    key: [u8; 16],
-}
-
-#[derive(Wire)]
-struct SavedRules {
-    offered: String,
-    last_player: u32,
-    modules: Option<Vec<SavedModule>>,
-}
-
-#[derive(Wire)]
-struct SavedModule {
-    path: String,
-    text: String,
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    digest(&SHA256, bytes).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 #[cfg(test)]

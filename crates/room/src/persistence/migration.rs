@@ -9,7 +9,7 @@ use nowcast_world::{
     Attributes, Behaviour, Command, Definition, EntityId, Kind, KindId, PlayerId, Scene, World,
 };
 
-use super::{HostState, origin};
+use super::{HostState, kept_rules, origin};
 
 /// A migration of a stored world to other rules. Creating a migration changes nothing. To apply the migration, give its
 /// [`Migration::snapshot`] to a store.
@@ -141,16 +141,6 @@ pub enum MigrationError {
         /// Size of the rules in bytes.
         bytes: usize,
     },
-}
-
-/// The rules stored with a world, and the name under which they were offered.
-///
-/// # Errors
-/// Fails if another program made the snapshot, if it is damaged, or if the rules are a program.
-pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
-    let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
-    let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
-    Ok((state.offered, sources))
 }
 
 /// Migrates a stored world to other rules. Runs the rules for the same trial period as new rules in a server. Entities of

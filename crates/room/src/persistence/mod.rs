@@ -30,9 +30,9 @@ pub use bans::{ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, 
 pub(crate) use bans::{BanRequest, Bans, Known};
 pub use figures::StoreFigures;
 pub(crate) use host_state::HostState;
-pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
-pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
+pub use host_state::{kept_rules, restore_kept};
+pub use migration::{Change, Migration, MigrationError, migrate};
 pub(crate) use pruning::JournalShare;
 pub use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};
