@@ -17,16 +17,13 @@
 //! | [`session`] | messages on sessions, in the wire format, and the keys of states |
 //! | [`plain`] | messages of the plain protocol, in JSON and MessagePack |
 //! | `words.rs`, `read_words.rs` | bodies and walkers in the words of a definition, and back |
-//! | `close_cause.rs` | [`CloseCause`]: the codes with which both protocols end |
 //! | `room_name.rs` | names of rooms, and of moments of their past |
 
-mod close_cause;
 pub mod plain;
 mod read_words;
 mod room_name;
 pub mod session;
 mod words;
 
-pub use close_cause::CloseCause;
 pub use read_words::WalkerKind;
 pub use room_name::{ROOM_NAME_BYTES_MAX, is_private_room, is_room_name, room_of, split_moment};
