@@ -51,31 +51,23 @@ impl MessageKind {
 
     /// Describes the kind and its limit for people, in close reasons and in answers to dropped messages.
     pub fn limit(self) -> &'static str {
-        match self {
-            Self::Input => "input: at most 120 a second",
-            Self::Action => "act: at most 20 a second, 20 at once",
-            Self::Chat => "chat: at most 2 lines a second, 5 at once",
-            Self::Name => "name: at most 1 a second, 3 at once",
-            Self::Rate => "rate: at most 2 a second, 5 at once",
-            Self::Ping => "ping: at most 10 a second",
-            Self::Move => "move: at most 1000 a second",
-            Self::Set => "set: at most 60 a second",
-            Self::Ownership => "own, release, spawn and despawn: at most 20 a second, 40 at once",
-        }
+        self.row().0
     }
 
-    /// The maximum messages a second, and the burst.
-    fn allowance(self) -> (f64, f64) {
+    /// The words of the limit, the maximum messages a second, and the burst.
+    fn row(self) -> (&'static str, f64, f64) {
         match self {
-            Self::Input => (120.0, 120.0),
-            Self::Action => (20.0, 20.0),
-            Self::Chat => (2.0, 5.0),
-            Self::Name => (1.0, 3.0),
-            Self::Rate => (2.0, 5.0),
-            Self::Ping => (10.0, 10.0),
-            Self::Move => (1_000.0, 1_000.0),
-            Self::Set => (60.0, 60.0),
-            Self::Ownership => (20.0, 40.0),
+            Self::Input => ("input: at most 120 a second", 120.0, 120.0),
+            Self::Action => ("act: at most 20 a second, 20 at once", 20.0, 20.0),
+            Self::Chat => ("chat: at most 2 lines a second, 5 at once", 2.0, 5.0),
+            Self::Name => ("name: at most 1 a second, 3 at once", 1.0, 3.0),
+            Self::Rate => ("rate: at most 2 a second, 5 at once", 2.0, 5.0),
+            Self::Ping => ("ping: at most 10 a second", 10.0, 10.0),
+            Self::Move => ("move: at most 1000 a second", 1_000.0, 1_000.0),
+            Self::Set => ("set: at most 60 a second", 60.0, 60.0),
+            Self::Ownership => {
+                ("own, release, spawn and despawn: at most 20 a second, 40 at once", 20.0, 40.0)
+            }
         }
     }
 }
@@ -97,7 +89,7 @@ impl Rates {
     /// Creates the allowances of a client that connects now.
     pub fn new(now: Instant) -> Self {
         let kinds = MessageKind::ALL.map(|kind| {
-            let (per_second, burst) = kind.allowance();
+            let (_, per_second, burst) = kind.row();
             Allowance::new(per_second, burst, now)
         });
         let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
@@ -304,7 +296,7 @@ mod tests {
     #[test]
     fn the_text_of_each_limit_names_its_rate_and_its_burst() {
         for kind in MessageKind::ALL {
-            let (per_second, burst) = kind.allowance();
+            let (_, per_second, burst) = kind.row();
             let words = kind.limit();
             assert!(words.contains(&format!("at most {per_second}")), "{words}");
             assert!(per_second == burst || words.contains(&format!("{burst} at once")), "{words}");

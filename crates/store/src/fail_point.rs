@@ -5,42 +5,70 @@
 //! systems with signals. Without the feature a step does nothing. The step is chosen by an environment variable and not by a
 //! hook, because the tests kill the released program in a separate process.
 
-/// A step of writing, approximately in the order in which a command passes them.
-#[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum FailPoint {
+macro_rules! fail_points {
+    ($($(#[$doc:meta])+ $point:ident = $name:literal,)+) => {
+        /// A step of writing, approximately in the order in which a command passes them.
+        #[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum FailPoint {
+            $($(#[$doc])+ $point,)+
+        }
+
+        #[cfg(feature = "fail-points")]
+        impl FailPoint {
+            /// All steps.
+            pub const ALL: [FailPoint; [$($name),+].len()] = [$(FailPoint::$point),+];
+
+            /// Returns the name of the step in [`VARIABLE`] and in reports.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(FailPoint::$point => $name),+
+                }
+            }
+
+            /// Returns the step of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<FailPoint> {
+                FailPoint::ALL.into_iter().find(|point| point.name() == name)
+            }
+        }
+    };
+}
+
+fail_points! {
     /// The world has applied the commands, but the store does not have them yet.
-    BeforeAppend,
+    BeforeAppend = "before-append",
     /// A batch waits in the queue of the writer.
-    AfterAppend,
+    AfterAppend = "after-append",
     /// The writer has taken a group of jobs from the queue. The transaction has not begun.
-    GroupTaken,
+    GroupTaken = "group-taken",
     /// A part of a group is written, in an open transaction.
-    BetweenRows,
+    BetweenRows = "between-rows",
     /// The whole group is written, but not committed.
-    BeforeCommit,
+    BeforeCommit = "before-commit",
     /// The group is committed, but no caller has been answered.
-    AfterCommit,
+    AfterCommit = "after-commit",
     /// Some of the callers that wait for a commit were answered.
-    BetweenConfirmations,
+    BetweenConfirmations = "between-confirmations",
     /// All callers that wait for a commit were answered.
-    AfterConfirmations,
+    AfterConfirmations = "after-confirmations",
     /// A world was saved as bytes, but the store does not have them yet.
-    SnapshotTaken,
+    SnapshotTaken = "snapshot-taken",
     /// The store has the batch that leads to a snapshot, but the snapshot is not stored yet.
-    SnapshotAnnounced,
+    SnapshotAnnounced = "snapshot-announced",
     /// A snapshot waits in the queue of the writer.
-    SnapshotGiven,
+    SnapshotGiven = "snapshot-given",
     /// In an open transaction, the snapshot's row is written, but the row of its world is not.
-    SnapshotHalfWritten,
+    SnapshotHalfWritten = "snapshot-half-written",
     /// Snapshots are stored, but no older rows are deleted yet.
-    BeforePrune,
+    BeforePrune = "before-prune",
     /// In an open transaction, old snapshots are deleted, but the batches before them are not.
-    HalfPruned,
+    HalfPruned = "half-pruned",
     /// Old rows are deleted, but their pages are not returned to the file system yet.
-    AfterPrune,
+    AfterPrune = "after-prune",
     /// A new database is complete, but does not have its final name yet.
-    DatabaseMade,
+    DatabaseMade = "database-made",
 }
 
 /// Reports that the process is at this step.
@@ -61,57 +89,6 @@ mod armed {
 
     /// The environment variable that names a step and a count.
     pub const VARIABLE: &str = "NOWCAST_FAIL_POINT";
-
-    impl FailPoint {
-        /// All steps.
-        pub const ALL: [FailPoint; 16] = [
-            FailPoint::BeforeAppend,
-            FailPoint::AfterAppend,
-            FailPoint::GroupTaken,
-            FailPoint::BetweenRows,
-            FailPoint::BeforeCommit,
-            FailPoint::AfterCommit,
-            FailPoint::BetweenConfirmations,
-            FailPoint::AfterConfirmations,
-            FailPoint::SnapshotTaken,
-            FailPoint::SnapshotAnnounced,
-            FailPoint::SnapshotGiven,
-            FailPoint::SnapshotHalfWritten,
-            FailPoint::BeforePrune,
-            FailPoint::HalfPruned,
-            FailPoint::AfterPrune,
-            FailPoint::DatabaseMade,
-        ];
-
-        /// Returns the name of the step in [`VARIABLE`] and in reports.
-        #[must_use]
-        pub fn name(self) -> &'static str {
-            match self {
-                FailPoint::BeforeAppend => "before-append",
-                FailPoint::AfterAppend => "after-append",
-                FailPoint::GroupTaken => "group-taken",
-                FailPoint::BetweenRows => "between-rows",
-                FailPoint::BeforeCommit => "before-commit",
-                FailPoint::AfterCommit => "after-commit",
-                FailPoint::BetweenConfirmations => "between-confirmations",
-                FailPoint::AfterConfirmations => "after-confirmations",
-                FailPoint::SnapshotTaken => "snapshot-taken",
-                FailPoint::SnapshotAnnounced => "snapshot-announced",
-                FailPoint::SnapshotGiven => "snapshot-given",
-                FailPoint::SnapshotHalfWritten => "snapshot-half-written",
-                FailPoint::BeforePrune => "before-prune",
-                FailPoint::HalfPruned => "half-pruned",
-                FailPoint::AfterPrune => "after-prune",
-                FailPoint::DatabaseMade => "database-made",
-            }
-        }
-
-        /// Returns the step of this name.
-        #[must_use]
-        pub fn named(name: &str) -> Option<FailPoint> {
-            FailPoint::ALL.into_iter().find(|point| point.name() == name)
-        }
-    }
 
     /// The step at which this process kills itself.
     #[derive(Debug)]

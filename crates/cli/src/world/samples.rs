@@ -30,15 +30,22 @@ pub(crate) enum Sample {
     Shop,
 }
 
-macro_rules! sample {
-    ($world:literal: $($path:literal),+) => {
-        &[$(($path, include_str!(concat!("../../../../worlds/", $world, "/", $path)))),+]
-    };
+/// The content of a sample.
+struct Packed {
+    name: &'static str,
+    /// The path of each file in the folder, and its text.
+    files: &'static [(&'static str, &'static str)],
+    /// The path of each asset in the folder, and its content.
+    assets: &'static [(&'static str, &'static [u8])],
 }
 
-macro_rules! assets {
-    ($world:literal: $($path:literal),+) => {
-        &[$(($path, include_bytes!(concat!("../../../../worlds/", $world, "/", $path)))),+]
+macro_rules! packed {
+    ($world:literal: $($text:literal),+; $($asset:literal),+) => {
+        Packed {
+            name: $world,
+            files: &[$(($text, include_str!(concat!("../../../../worlds/", $world, "/", $text)))),+],
+            assets: &[$(($asset, include_bytes!(concat!("../../../../worlds/", $world, "/", $asset)))),+],
+        }
     };
 }
 
@@ -57,74 +64,58 @@ impl Sample {
         Sample::Robots,
     ];
 
+    fn packed(self) -> Packed {
+        match self {
+            Sample::Minimal => packed!("minimal": "world.luau", "tests/ball.luau"; "assets/picture.jpg"),
+            Sample::Playground => packed!(
+                "playground": "world.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.jpg"
+            ),
+            Sample::Football => {
+                packed!("football": "world.luau", "pitch.luau", "tests/match.luau"; "assets/picture.jpg")
+            }
+            Sample::TowerDefence => {
+                packed!("tower-defence": "world.luau", "plan.luau", "tests/waves.luau"; "assets/picture.jpg")
+            }
+            Sample::Gallery => packed!(
+                "gallery": "world.luau", "house.luau", "tests/visit.luau";
+                "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.jpg"
+            ),
+            Sample::Robots => {
+                packed!("robots": "world.luau", "arm.luau", "tests/arms.luau"; "assets/picture.jpg")
+            }
+            Sample::CaptureTheFlag => {
+                packed!("capture-the-flag": "world.luau", "field.luau", "tests/match.luau"; "assets/picture.jpg")
+            }
+            Sample::ObstacleRace => packed!(
+                "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau";
+                "assets/picture.jpg"
+            ),
+            Sample::Builders => packed!(
+                "builders": "world.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.jpg"
+            ),
+            Sample::Party => packed!(
+                "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
+                "tests/gates.luau", "tests/party.luau"; "assets/picture.jpg"
+            ),
+            Sample::Shop => packed!(
+                "shop": "world.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.jpg"
+            ),
+        }
+    }
+
     /// Returns the name of the sample.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Sample::Minimal => "minimal",
-            Sample::Playground => "playground",
-            Sample::Football => "football",
-            Sample::TowerDefence => "tower-defence",
-            Sample::Gallery => "gallery",
-            Sample::Robots => "robots",
-            Sample::CaptureTheFlag => "capture-the-flag",
-            Sample::ObstacleRace => "obstacle-race",
-            Sample::Builders => "builders",
-            Sample::Party => "party",
-            Sample::Shop => "shop",
-        }
+        self.packed().name
     }
 
     /// Returns its files: each file's path in the folder, and its text.
     pub(crate) fn files(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
-            Sample::Playground => {
-                sample!("playground": "world.luau", "plan.luau", "voices.luau", "tests/hands.luau")
-            }
-            Sample::Football => sample!("football": "world.luau", "pitch.luau", "tests/match.luau"),
-            Sample::TowerDefence => {
-                sample!("tower-defence": "world.luau", "plan.luau", "tests/waves.luau")
-            }
-            Sample::Gallery => sample!("gallery": "world.luau", "house.luau", "tests/visit.luau"),
-            Sample::Robots => sample!("robots": "world.luau", "arm.luau", "tests/arms.luau"),
-            Sample::CaptureTheFlag => {
-                sample!("capture-the-flag": "world.luau", "field.luau", "tests/match.luau")
-            }
-            Sample::ObstacleRace => {
-                sample!(
-                    "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau"
-                )
-            }
-            Sample::Builders => {
-                sample!("builders": "world.luau", "tests/building.luau", "tests/palette.luau")
-            }
-            Sample::Party => sample!(
-                "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
-                "tests/gates.luau", "tests/party.luau"
-            ),
-            Sample::Shop => {
-                sample!("shop": "world.luau", "land.luau", "tests/commands.luau", "tests/shop.luau")
-            }
-        }
+        self.packed().files
     }
 
     /// Returns its assets: each asset's path in the folder, and its content.
     pub(crate) fn assets(self) -> &'static [(&'static str, &'static [u8])] {
-        match self {
-            Sample::Gallery => assets!(
-                "gallery": "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.jpg"
-            ),
-            Sample::Minimal => assets!("minimal": "assets/picture.jpg"),
-            Sample::Playground => assets!("playground": "assets/picture.jpg"),
-            Sample::Football => assets!("football": "assets/picture.jpg"),
-            Sample::TowerDefence => assets!("tower-defence": "assets/picture.jpg"),
-            Sample::Robots => assets!("robots": "assets/picture.jpg"),
-            Sample::CaptureTheFlag => assets!("capture-the-flag": "assets/picture.jpg"),
-            Sample::ObstacleRace => assets!("obstacle-race": "assets/picture.jpg"),
-            Sample::Builders => assets!("builders": "assets/picture.jpg"),
-            Sample::Party => assets!("party": "assets/picture.jpg"),
-            Sample::Shop => assets!("shop": "assets/picture.jpg"),
-        }
+        self.packed().assets
     }
 
     /// Returns its assets in the form in which they are served.

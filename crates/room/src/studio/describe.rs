@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_wire::shape::{Range, Type};
 use nowcast_world::{EntityId, EntityRef, JointKind, Kind, Motion, Player, Pose, Value, World};
 use serde_json::{Map, Value as Json, json};
 
@@ -30,28 +29,6 @@ fn motion_of(kind: &Kind) -> Option<&'static str> {
     }
 }
 
-/// Names the type of an attribute, as the notation of shapes does.
-fn type_name(ty: &Type) -> String {
-    match ty {
-        Type::Unit => "unit".to_owned(),
-        Type::Bool => "bool".to_owned(),
-        Type::Number(number) => format!("{number:?}").to_lowercase(),
-        Type::Uvar => "uvar".to_owned(),
-        Type::Ivar => "ivar".to_owned(),
-        Type::Text => "text".to_owned(),
-        Type::Bytes => "bytes".to_owned(),
-        Type::Any => "any".to_owned(),
-        Type::Option(ty) => format!("{}?", type_name(ty)),
-        Type::List(ty) => format!("[{}]", type_name(ty)),
-        Type::Array(count, ty) => format!("[{}; {count}]", type_name(ty)),
-        Type::Map(key, value) => format!("{{{}: {}}}", type_name(key), type_name(value)),
-        Type::Range(Range { low, high, step }) => format!("range({low}, {high}, {step})"),
-        Type::Quat(bits) => format!("quat({bits})"),
-        Type::Angle(bits) => format!("angle({bits})"),
-        Type::Ref(_) => "struct".to_owned(),
-    }
-}
-
 /// Describes a world: its kinds and its counts.
 pub(crate) fn describe_room(world: &World) -> Map<String, Json> {
     let scene = world.scene();
@@ -68,7 +45,7 @@ pub(crate) fn describe_room(world: &World) -> Map<String, Json> {
             let defaults = kind.attributes.fields().iter().zip(kind.attributes.defaults());
             let attributes: Vec<Json> = defaults
                 .map(|(field, default)| {
-                    json!({ "name": field.name, "type": type_name(&field.ty), "default": to_json(default) })
+                    json!({ "name": field.name, "type": kind.attributes.shape().type_name(&field.ty), "default": to_json(default) })
                 })
                 .collect();
             json!({ "id": id, "name": kind.name, "count": count, "body": motion_of(kind), "attributes": attributes })
