@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use nowcast::admission::{Claims, TokenKey, new_secret, unix_time};
+use nowcast_server::store::read_duration;
 
 use crate::output;
 
@@ -109,20 +110,9 @@ fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
 
 /// Parses a time such as `30s`, `10m`, `8h` or `7d`.
 fn time(text: &str) -> Result<Duration, String> {
-    let unit = |unit: char| match unit {
-        's' => Some(1),
-        'm' => Some(60),
-        'h' => Some(3_600),
-        'd' => Some(86_400),
-        _ => None,
-    };
-    let read = || {
-        let last = text.chars().last()?;
-        let count: u64 = text[..text.len() - last.len_utf8()].parse().ok()?;
-        let seconds = count.checked_mul(unit(last)?)?;
-        (1..=10 * 365 * 86_400).contains(&seconds).then_some(Duration::from_secs(seconds))
-    };
-    read().ok_or_else(|| "a time is a number with s, m, h or d, such as 10m, up to ten years".into())
+    read_duration(text)
+        .filter(|time| (1..=10 * 365 * 86_400).contains(&time.as_secs()))
+        .ok_or_else(|| "a time is a number with s, m, h or d, such as 10m, up to ten years".into())
 }
 
 #[cfg(test)]

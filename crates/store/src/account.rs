@@ -1,6 +1,6 @@
 //! The stored data of accounts.
 
-use nowcast_wire::{Effort, Limits as WireLimits, Value, Wire};
+use nowcast_wire::{Effort, Limits as WireLimits, Value};
 use nowcast_world::{SAVED_BYTES_MAX, SavedData};
 
 /// Maximum number of stored accounts. The data of further accounts is lost, and counted.
@@ -25,7 +25,9 @@ pub struct AccountRecord {
 impl AccountRecord {
     /// Returns the encoded value, without the version of the rules and the revision.
     pub fn value_bytes(&self) -> Vec<u8> {
-        to_bytes(&self.saved.value)
+        let mut bytes = vec![VERSION];
+        nowcast_wire::encode_with(&self.saved.value, Effort::Small, &mut bytes);
+        bytes
     }
 
     /// Reads the output of [`AccountRecord::value_bytes`]. The bytes are untrusted.
@@ -33,7 +35,15 @@ impl AccountRecord {
     /// # Errors
     /// Returns the fault of the bytes.
     pub fn read_value(bytes: &[u8]) -> Result<Value, String> {
-        from_bytes(bytes)
+        match bytes.split_first() {
+            Some((&VERSION, body)) => {
+                nowcast_wire::decode_with(body, &LIMITS).map_err(|error| error.to_string())
+            }
+            Some((version, _)) => {
+                Err(format!("it has version {version}, and this program reads version {VERSION}"))
+            }
+            None => Err("it is empty".to_owned()),
+        }
     }
 
     /// Returns the approximate size in memory, in bytes.
@@ -42,66 +52,34 @@ impl AccountRecord {
     }
 }
 
-#[derive(Wire)]
-struct Saved {
-    value: Value,
-}
-
-/// Encodes the value of saved data. The version of the rules and the revision have their own columns.
-pub(crate) fn to_bytes(value: &Value) -> Vec<u8> {
-    let mut bytes = vec![VERSION];
-    nowcast_wire::encode_with(&Saved { value: value.clone() }, Effort::Small, &mut bytes);
-    bytes
-}
-
-/// Decodes a value. The bytes are untrusted. The error names the fault.
-pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Value, String> {
-    match bytes.split_first() {
-        Some((&VERSION, body)) => {
-            let saved =
-                nowcast_wire::decode_with::<Saved>(body, &LIMITS).map_err(|error| error.to_string())?;
-            Ok(saved.value)
-        }
-        Some((version, _)) => {
-            Err(format!("it has version {version}, and this program reads version {VERSION}"))
-        }
-        None => Err("it is empty".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn value() -> Value {
+    fn record() -> AccountRecord {
         let items = Value::List(vec!["hat".into(), Value::Nil]);
-        Value::Map(vec![("coins".into(), 7.into()), ("items".into(), items)])
-    }
-
-    #[test]
-    fn the_specification_states_the_struct_of_an_account() {
-        let page = include_str!("../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ");
-        let shape = nowcast_wire::Shape::of::<Saved>();
-        assert!(page.contains(&format!("struct {shape}")), "{shape}");
+        let value = Value::Map(vec![("coins".into(), 7.into()), ("items".into(), items)]);
+        let saved = SavedData { value, ..SavedData::default() };
+        AccountRecord { world: "park".into(), account: "ada".into(), saved }
     }
 
     #[test]
     fn a_value_is_read_back_unchanged_and_another_version_is_refused() {
-        let mut bytes = to_bytes(&value());
-        assert_eq!(from_bytes(&bytes), Ok(value()));
+        let mut bytes = record().value_bytes();
+        assert_eq!(AccountRecord::read_value(&bytes), Ok(record().saved.value));
         bytes[0] = 9;
-        assert!(from_bytes(&bytes).is_err_and(|error| error.contains("version 9")));
-        assert!(from_bytes(&[]).is_err());
+        assert!(AccountRecord::read_value(&bytes).is_err_and(|error| error.contains("version 9")));
+        assert!(AccountRecord::read_value(&[]).is_err());
     }
 
     proptest! {
         #[test]
         fn a_damaged_value_never_panics(place in any::<prop::sample::Index>(), bit in 0..8u8, cut in any::<bool>()) {
-            let mut bytes = to_bytes(&value());
+            let mut bytes = record().value_bytes();
             let place = place.index(bytes.len());
             if cut { bytes.truncate(place) } else { bytes[place] ^= 1 << bit }
-            let _ = from_bytes(&bytes);
+            let _ = AccountRecord::read_value(&bytes);
         }
     }
 }

@@ -95,7 +95,7 @@ impl Batch {
         journal::encode(&self.entries, &mut entries);
         let saved = Saved {
             entries,
-            done: self.done.iter().map(|id| SavedAction { client: id.client, number: id.number }).collect(),
+            done: self.done.clone(),
             notes: self
                 .notes
                 .iter()
@@ -131,16 +131,7 @@ impl Batch {
         if !ordered || !entries.iter().all(|e| within(e.tick)) || !notes.iter().all(|n| within(n.tick)) {
             return Err(BatchError::Ticks);
         }
-        let done = saved.done.into_iter().map(|id| ActionId { client: id.client, number: id.number });
-        Ok(Batch {
-            from_tick,
-            through_tick,
-            time_ms,
-            entries,
-            done: done.collect(),
-            notes,
-            accounts: Vec::new(),
-        })
+        Ok(Batch { from_tick, through_tick, time_ms, entries, done: saved.done, notes, accounts: Vec::new() })
     }
 
     /// Reads the output of [`Batch::to_bytes`] with the ticks and the time of the batch. The bytes are untrusted.
@@ -192,14 +183,8 @@ pub(crate) const TICK_MAX: u64 = i64::MAX as u64;
 #[derive(Wire)]
 struct Saved {
     entries: Vec<u8>,
-    done: Vec<SavedAction>,
+    done: Vec<ActionId>,
     notes: Vec<SavedNote>,
-}
-
-#[derive(Wire)]
-struct SavedAction {
-    client: [u8; 16],
-    number: u64,
 }
 
 #[derive(Wire)]
@@ -236,7 +221,7 @@ mod tests {
         let page = include_str!("../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ");
         for shape in [
             nowcast_wire::Shape::of::<Saved>(),
-            nowcast_wire::Shape::of::<SavedAction>(),
+            nowcast_wire::Shape::of::<ActionId>(),
             nowcast_wire::Shape::of::<SavedNote>(),
         ] {
             assert!(page.contains(&format!("struct {shape}")), "{shape}");

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
+
 use crate::saved::Moment;
 
 /// A requested moment.
@@ -90,14 +92,14 @@ pub struct UtcTime(
 
 impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0 / 1_000;
-        let (year, month, day) = date_of(seconds / DAY_S);
-        let [hour, minute, second] = [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60];
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        let seconds = i64::try_from(self.0 / 1_000).unwrap_or(i64::MAX);
+        // A time after the year 9999 is shown as the last one before.
+        let time =
+            OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(PrimitiveDateTime::MAX.assume_utc());
+        let (hour, minute, second) = time.to_hms();
+        write!(f, "{}T{hour:02}:{minute:02}:{second:02}Z", time.date())
     }
 }
-
-const DAY_S: u64 = 86_400;
 
 /// `2026-11-23T10:00Z`, `2026-11-23T10:00:05Z` and `…:05.250Z`, and the same without hyphens and colons.
 fn read_time(text: &str) -> Option<u64> {
@@ -105,23 +107,23 @@ fn read_time(text: &str) -> Option<u64> {
     let date = without(date, '-', &[4, 7])?;
     let (time, fraction) = time.split_once('.').map_or((time, None), |(time, rest)| (time, Some(rest)));
     let time = without(time, ':', &[2, 5])?;
-    let number = |digits: &str| digits.parse::<u64>().ok();
     if date.len() != 8 || !matches!(time.len(), 4 | 6) || (fraction.is_some() && time.len() != 6) {
         return None;
     }
-    let (year, month, day) = (number(&date[..4])?, number(&date[4..6])?, number(&date[6..])?);
-    let (hour, minute) = (number(&time[..2])?, number(&time[2..4])?);
+    let number = |digits: &str| digits.parse::<u8>().ok();
+    let month = Month::try_from(number(&date[4..6])?).ok()?;
+    let date = Date::from_calendar_date(date[..4].parse().ok()?, month, number(&date[6..])?).ok()?;
     let second = if time.len() == 6 { number(&time[4..])? } else { 0 };
     let milliseconds = match fraction {
         None => 0,
         Some(digits) if (1..=3).contains(&digits.len()) && is_digits(digits) => {
-            number(digits)? * 10u64.pow(3 - digits.len() as u32)
+            digits.parse::<u16>().ok()? * 10u16.pow(3 - digits.len() as u32)
         }
         Some(_) => return None,
     };
-    let days = days_of(year, month, day)?;
-    let is_time = hour < 24 && minute < 60 && second < 60;
-    is_time.then_some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milliseconds)
+    let time = Time::from_hms_milli(number(&time[..2])?, number(&time[2..4])?, second, milliseconds).ok()?;
+    let since_1970 = PrimitiveDateTime::new(date, time).assume_utc() - OffsetDateTime::UNIX_EPOCH;
+    u64::try_from(since_1970.whole_milliseconds()).ok()
 }
 
 /// Returns the digits of a text. The text has separators at exactly these places, or no separators.
@@ -137,50 +139,6 @@ fn without(text: &str, separator: char, places: &[usize]) -> Option<String> {
 
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-/// The days of each month of a year.
-fn months(year: u64) -> [u64; 12] {
-    [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-}
-
-/// Number of days from 1970 to the beginning of a year.
-fn days_until(year: u64) -> u64 {
-    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
-    (year - 1_970) * 365 + leaps(year - 1) - leaps(1_969)
-}
-
-/// Returns the days from 1970 to a date; `None` if the date does not exist or is earlier.
-fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
-    let months = months(year);
-    let index = usize::try_from(month.checked_sub(1)?).ok().filter(|index| *index < 12)?;
-    if year < 1_970 || day == 0 || day > months[index] {
-        return None;
-    }
-    Some(days_until(year) + months[..index].iter().sum::<u64>() + day - 1)
-}
-
-/// Returns the date this many days after the first of January 1970.
-fn date_of(days: u64) -> (u64, u64, u64) {
-    // Every year has at least 365 days, so the estimated year is never too early.
-    let mut year = 1_970 + days / 365;
-    while days_until(year) > days {
-        year -= 1;
-    }
-    let mut rest = days - days_until(year);
-    let mut month = 1;
-    for length in months(year) {
-        if rest < length {
-            break;
-        }
-        rest -= length;
-        month += 1;
-    }
-    (year, month, rest + 1)
 }
 
 #[cfg(test)]

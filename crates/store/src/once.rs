@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nowcast_wire::Wire;
+
 /// Number of clients of one world whose actions are remembered. If this number is reached, [`Once::has_room`] is false for a
 /// new client until the oldest remembered client is a day old. [`Once::insert`] evicts the oldest client in any case.
 pub const CLIENTS_MAX: usize = 16_384;
@@ -13,7 +15,7 @@ pub const UNDER_WAY_MAX: usize = 64;
 pub const ONCE_TICKS: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
 /// The id that a client gives to one durable action. Each retry has the same id.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Wire)]
 pub struct ActionId {
     /// Identifies the client across all reconnections.
     pub client: [u8; 16],

@@ -4,7 +4,7 @@ use nowcast_world::SavedData;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::reader::SqliteReader;
-use crate::account;
+use crate::account::AccountRecord;
 use crate::error::{Problem, StoreError};
 
 /// An entry of the list of accounts.
@@ -43,7 +43,7 @@ impl SqliteReader {
                 format!("the data of account {account} in world {world}: {what}"),
             ))
         };
-        let value = account::from_bytes(&body).map_err(&damaged)?;
+        let value = AccountRecord::read_value(&body).map_err(&damaged)?;
         let version = u32::try_from(version).map_err(|_| damaged("its version is invalid".to_owned()))?;
         Ok(Some(SavedData { version, revision: revision.max(0) as u64, value }))
     }

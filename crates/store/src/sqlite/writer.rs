@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nowcast_world::SavedData;
 use rusqlite::{ErrorCode, OptionalExtension, Statement, Transaction, TransactionBehavior, params};
 
-use crate::account::{self, ACCOUNTS_MAX, AccountRecord};
+use crate::account::{ACCOUNTS_MAX, AccountRecord};
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::fail_point::{FailPoint, pass};
@@ -385,12 +385,13 @@ impl<'t> Tables<'t> {
 
     /// Stores the data of an account. Beyond the maximum number of accounts it is dropped.
     fn account(&mut self, record: &AccountRecord, time_ms: u64) -> rusqlite::Result<()> {
-        let AccountRecord { world, account: name, saved: SavedData { version, revision, value } } = record;
+        let AccountRecord { world, account: name, saved: SavedData { version, revision, .. } } = record;
+        let body = record.value_bytes();
         let (version, revision, time_ms) = (i64::from(*version), *revision as i64, time_ms as i64);
         let changed = self.transaction.execute(
             "UPDATE accounts SET version = ?, revision = ?, changed_ms = ?, body = ? \
              WHERE world = ? AND account = ?",
-            params![version, revision, time_ms, account::to_bytes(value), world, name],
+            params![version, revision, time_ms, body, world, name],
         )?;
         if changed > 0 {
             return Ok(());
@@ -407,7 +408,7 @@ impl<'t> Tables<'t> {
         }
         self.transaction.execute(
             "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
-            params![world, name, version, revision, time_ms, account::to_bytes(value)],
+            params![world, name, version, revision, time_ms, body],
         )?;
         self.accounts = Some(count + 1);
         Ok(())
