@@ -11,16 +11,11 @@ const FOLDER: &str = "lab/javascript";
 
 /// Builds the instruments and runs one. The arguments are those of the program `nowcast-lab`.
 pub(crate) fn run(args: &serve::Args) -> anyhow::Result<()> {
-    run_with(&[], args)
-}
-
-/// Like [`run`], with words before the arguments.
-pub(crate) fn run_with(words: &[&str], args: &serve::Args) -> anyhow::Result<()> {
     if !cfg!(target_os = "linux") {
         bail!("the instruments run on Linux only");
     }
     tools::require_c_compiler()?;
-    let words: Vec<&str> = words.iter().copied().chain(args.rest.iter().map(String::as_str)).collect();
+    let words: Vec<&str> = args.rest.iter().map(String::as_str).collect();
     let asks_for_help = |word: &&str| ["-h", "--help", "help"].contains(word);
     let is_alone = words.first().is_none_or(|first| ALONE.contains(first)) || words.iter().any(asks_for_help);
     if !is_alone {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-use crate::{client, lab, serve, step};
+use crate::{client, step};
 
 /// Number of cases.
 #[derive(clap::Args)]
@@ -65,55 +65,6 @@ fn carriers(cases: u64) -> anyhow::Result<()> {
     )
 }
 
-/// Duration of the stall.
-#[derive(clap::Args)]
-pub(crate) struct StallArgs {
-    /// Seconds for which the reading process is stopped
-    #[arg(long, default_value_t = 10)]
-    seconds: u64,
-}
-
-/// Stops a process that reads, on every carrier, and lets it continue.
-pub(crate) fn stall(args: &StallArgs) -> anyhow::Result<()> {
-    let seconds = args.seconds.to_string();
-    let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "stopped", "--"];
-    let line = [&line[..], &["--nocapture", "--test-threads=1"]].concat();
-    step::run_with_env(&line, &[("NOWCAST_STOP_SECONDS", &seconds)])
-}
-
-/// Number of attempts.
-#[derive(clap::Args)]
-pub(crate) struct FloodArgs {
-    /// Number of attempts to connect
-    #[arg(long, default_value_t = 100_000)]
-    attempts: u64,
-}
-
-/// Runs a flood of attempts to connect, next to a well-behaved session.
-pub(crate) fn flood(args: &FloodArgs) -> anyhow::Result<()> {
-    let attempts = args.attempts.to_string();
-    let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "hostile", "flood", "--"];
-    step::run_with_env(&[&line[..], &["--nocapture"]].concat(), &[("NOWCAST_HOSTILE_ATTEMPTS", &attempts)])
-}
-
-/// Number of kills.
-#[derive(clap::Args)]
-pub(crate) struct KillArgs {
-    /// Number of writers, and number of readers, that are killed at random moments
-    #[arg(long, default_value_t = 10_000)]
-    count: u64,
-}
-
-/// Kills real processes: at both ends of the queue in shared memory, and among the subscribers of a publisher.
-pub(crate) fn kill(args: &KillArgs) -> anyhow::Result<()> {
-    let count = args.count.to_string();
-    for (package, test) in [("nowcast-shm", "death"), ("nowcast", "neighbours")] {
-        let line = ["cargo", "test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
-        step::run_with_env(&line, &[("NOWCAST_KILLS", &count)])?;
-    }
-    Ok(())
-}
-
 /// Runs the models of the atomic protocol of the shared queue, in every interleaving.
 pub(crate) fn loom() -> anyhow::Result<()> {
     let target = step::target_dir().join("loom");
@@ -170,10 +121,4 @@ fn fuzz_targets(dir: &Path) -> anyhow::Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
-}
-
-/// Runs random pairs of sessions. The arguments are those of `cargo xtask lab soak`.
-pub(crate) fn soak(args: &serve::Args) -> anyhow::Result<()> {
-    client::build_sdk()?;
-    lab::run_with(&["soak"], args)
 }

@@ -72,24 +72,12 @@ enum Command {
     Costs,
     /// Make everything that is published, below target/dist/out: archives, packages, an image, checksums, licences
     Dist(publish::Args),
-    /// Build the release binary if needed and run it: `cargo xtask nowcast top`
-    #[command(disable_help_flag = true)]
-    Nowcast(serve::Args),
     /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
     Conformance(long::ConformanceArgs),
-    /// Long: stop a reading process for a while on every carrier, and show what it receives when it continues
-    Stall(long::StallArgs),
-    /// Long: make 100,000 attempts to connect, next to a well-behaved session
-    Flood(long::FloodArgs),
-    /// Long: kill real processes at both ends of the queue in shared memory
-    Kill(long::KillArgs),
     /// Long: run the models of the shared queue's atomic protocol in every interleaving
     Loom,
     /// Long: fuzz everything that reads bytes from outside
     Fuzz(long::FuzzArgs),
-    /// Long: run random pairs of sessions in virtual time: `cargo xtask soak --seeds 10000`
-    #[command(disable_help_flag = true)]
-    Soak(serve::Args),
 }
 
 fn main() -> ExitCode {
@@ -109,14 +97,9 @@ fn main() -> ExitCode {
         Command::Docs(args) => serve::build_site(&args),
         Command::Costs => costs::run(),
         Command::Dist(args) => publish::run(&args),
-        Command::Nowcast(args) => serve::nowcast(&args),
         Command::Conformance(args) => long::conformance(&args),
-        Command::Stall(args) => long::stall(&args),
-        Command::Flood(args) => long::flood(&args),
-        Command::Kill(args) => long::kill(&args),
         Command::Loom => long::loom(),
         Command::Fuzz(args) => long::fuzz(&args),
-        Command::Soak(args) => long::soak(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -58,11 +58,6 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
 pub(crate) fn build_everything() -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build_all()?;
-    build_program()
-}
-
-/// Builds target/release/nowcast, in which the pages of the last build are embedded.
-fn build_program() -> anyhow::Result<()> {
     step::run(&["cargo", "build", "--release", "--package", "nowcast-cli"])?;
     eprintln!("built {}", step::target_dir().join("release/nowcast").display());
     Ok(())
@@ -82,16 +77,4 @@ pub(crate) fn build_site(args: &DocsArgs) -> anyhow::Result<()> {
         step::root().join("packages/site/dist").display()
     );
     Ok(())
-}
-
-/// Builds the self-contained binary and runs it.
-pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
-    tools::require_c_compiler()?;
-    client::build()?;
-    build_program()?;
-    let binary = step::target_dir().join("release/nowcast");
-    let binary = binary.to_string_lossy();
-    let mut line = vec![binary.as_ref()];
-    line.extend(args.rest.iter().map(String::as_str));
-    step::run(&line)
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask size` counts lines of code without tests, and bytes of documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 
@@ -10,13 +10,18 @@ use crate::step;
 const GENERATED: [&str; 2] = ["docs/reference/cli.md", "docs/reference/sdk.md"];
 
 /// Prints lines of Rust and TypeScript and bytes of Markdown for each crate, package and folder. Blank lines, comments, test files
-/// and inline test modules do not count; Markdown below spec/ does not count.
+/// and test modules do not count; Markdown below spec/ does not count.
 pub(crate) fn run() -> anyhow::Result<()> {
     let listed = step::command("git").args(["ls-files"]).output().context("git is missing")?;
     let mut tables: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
-    for file in String::from_utf8(listed.stdout)?.lines() {
+    let listed = String::from_utf8(listed.stdout)?;
+    let read = |file: &str| std::fs::read_to_string(step::root().join(file)).ok();
+    let rust = listed.lines().filter(|file| file.ends_with(".rs"));
+    let tests: BTreeSet<String> =
+        rust.filter_map(|file| Some(test_modules(file, &read(file)?))).flatten().collect();
+    for file in listed.lines().filter(|file| !tests.contains(*file)) {
         let Some(kind) = kind_of(file) else { continue };
-        let Ok(text) = std::fs::read_to_string(step::root().join(file)) else { continue };
+        let Some(text) = read(file) else { continue };
         let count = match kind {
             kind if kind.starts_with("Markdown") => text.len(),
             "Rust, lines" => code_lines(without_test_modules(&text)),
@@ -52,6 +57,18 @@ fn kind_of(file: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The files of the test modules that a Rust file declares.
+fn test_modules(file: &str, text: &str) -> Vec<String> {
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    let is_root = ["mod.rs", "lib.rs", "main.rs"].contains(&name);
+    let folder = if is_root { folder } else { file.trim_end_matches(".rs") };
+    let lines: Vec<&str> = text.lines().collect();
+    let is_test = |line: &str| line.starts_with("#[cfg(") && line.contains("test)") | line.contains("(test,");
+    let declared = lines.windows(2).filter(|lines| is_test(lines[0]) && !lines[0].contains("any("));
+    let names = declared.filter_map(|lines| lines[1].strip_prefix("mod ")?.strip_suffix(';'));
+    names.map(|name| format!("{folder}/{name}.rs")).collect()
 }
 
 /// The lines of a Rust file without the modules below `#[cfg(test)]`, which begin and end at the margin.
@@ -95,6 +112,9 @@ mod tests {
         assert_eq!(code_lines(without_test_modules(text)), 2);
         assert_eq!(code_lines("/** one line */\nlet a = 1; // why\n".lines()), 1);
         assert_eq!(kind_of("crates/a/tests/b.rs"), None);
+        let text = "mod one;\n#[cfg(test)]\nmod two;\n#[cfg(all(test, not(loom)))]\nmod three;\n";
+        assert_eq!(test_modules("a/src/b.rs", text), ["a/src/b/two.rs", "a/src/b/three.rs"]);
+        assert_eq!(test_modules("a/src/lib.rs", text), ["a/src/two.rs", "a/src/three.rs"]);
         assert_eq!(kind_of("packages/a/src/b.ts"), Some("TypeScript, lines"));
     }
 }

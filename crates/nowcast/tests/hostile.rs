@@ -1,4 +1,6 @@
 //! Attacks on an endpoint: named refusals, bounded memory, counters, and a concurrent session that is not affected.
+//!
+//! The long form of the flood is `NOWCAST_HOSTILE_ATTEMPTS=100000 cargo test --release -p nowcast --test hostile flood -- --nocapture`.
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};

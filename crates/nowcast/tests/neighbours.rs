@@ -1,7 +1,7 @@
 //! Subscribers in other processes on this machine. Each has its own queue in shared memory. A subscriber that dies or is stopped
 //! does not affect the others.
 //!
-//! `cargo xtask conformance --carriers` and `cargo xtask kill` run the long forms.
+//! The long forms are `cargo xtask conformance --carriers` and `NOWCAST_KILLS=10000 cargo test --release -p nowcast --test neighbours`.
 
 #![cfg(unix)]
 

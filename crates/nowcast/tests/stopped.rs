@@ -1,7 +1,8 @@
 //! A reader whose process is stopped (SIGSTOP) and continues later. Tests which messages it then receives, and the cost for the
 //! sender.
 //!
-//! `cargo xtask stall` stops the process for 10 s instead of 2 s and shows the figures.
+//! `NOWCAST_STOP_SECONDS=10 cargo test --release -p nowcast --test stopped -- --nocapture --test-threads=1` stops the process for
+//! 10 s instead of 2 s and shows the figures.
 
 #![cfg(unix)]
 
