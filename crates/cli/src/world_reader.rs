@@ -2,7 +2,7 @@
 
 use nowcast_server::replication;
 use nowcast_wire::{Shape, Value, Wire, decode_value};
-use nowcast_wire_tools::write_json;
+use nowcast_wire_tools::json_text;
 use nowcast_world_protocol::session::{
     Controls, Entity, EntityState, FromWorld, Line, Missed, Player, Said, Screen, StateKey, Steps, ToWorld,
     WORLD_LANE,
@@ -52,7 +52,7 @@ impl WorldReader {
             return format!("{name}: {}", self.define(definition));
         }
         let value = if name == "Entity" { self.entity(value) } else { value };
-        format!("{name}: {}", json(&value))
+        format!("{name}: {}", json_text(value))
     }
 
     /// Remembers the kinds of a definition, and describes it.
@@ -65,7 +65,7 @@ impl WorldReader {
         self.kinds = list("kinds").iter().map(named).collect();
         let version = ("version".into(), definition.get("version").cloned().unwrap_or_default());
         let head = Value::Map(vec![("Define".into(), Value::Map(vec![version]))]);
-        let mut parts = vec![json(&head)];
+        let mut parts = vec![json_text(head)];
         for (index, kind) in list("kinds").iter().enumerate() {
             let more = given(kind, &["body", "walker", "look"]);
             parts.push(format!(
@@ -126,31 +126,11 @@ fn expected(lane: u8, key: Option<u64>) -> Vec<(&'static str, Shape)> {
     }
 }
 
-/// Returns a value as JSON, with raw bytes in hexadecimal.
-fn json(value: &Value) -> String {
-    let mut out = Vec::new();
-    match write_json(&legible(value), &mut out) {
-        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-        Err(_) => format!("{value:?}"),
-    }
-}
-
-fn legible(value: &Value) -> Value {
-    match value {
-        Value::Bytes(bytes) => Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-        Value::List(items) => Value::List(items.iter().map(legible).collect()),
-        Value::Map(pairs) => {
-            Value::Map(pairs.iter().map(|(key, value)| (key.clone(), legible(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
 /// Returns the named fields of a map that have a value.
 fn given(map: &Value, fields: &[&str]) -> String {
     let named = fields.iter().filter_map(|field| Some((field, map.get(field)?)));
     let given = named.filter(|(_, value)| **value != Value::Nil);
-    given.map(|(field, value)| format!(", {field} {}", json(value))).collect()
+    given.map(|(field, value)| format!(", {field} {}", json_text(value.clone()))).collect()
 }
 
 fn text<'v>(map: &'v Value, field: &str) -> &'v str {

@@ -1,45 +1,17 @@
 //! Values and updates of a world as JSON.
 
 use nowcast_wire::Value;
-use nowcast_wire_tools::{FromJson, write_json};
+use nowcast_wire_tools::FromJson;
+pub(crate) use nowcast_wire_tools::json_text as json;
 use nowcast_world_client::Update;
 use nowcast_world_protocol::session::{FromWorld, Said};
 
 use crate::failure::Failure;
 
-/// Converts a value to JSON. Bytes become hexadecimal text, times become seconds, numbers that are not finite become null,
-/// and keys become text.
-pub(crate) fn json(value: Value) -> String {
-    let mut out = Vec::new();
-    // Every value that JSON lacks was replaced, and writing to memory cannot fail.
-    let _ = write_json(&representable(value), &mut out);
-    String::from_utf8(out).unwrap_or_default()
-}
-
 /// Parses JSON as a value.
 pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     let read = serde_json::from_str(text).map_err(|error| Failure::argument(format!("not JSON: {error}")));
     read.map(|FromJson(value)| value)
-}
-
-fn representable(value: Value) -> Value {
-    match value {
-        Value::F32(number) if !number.is_finite() => Value::Nil,
-        Value::F64(number) if !number.is_finite() => Value::Nil,
-        Value::Bytes(bytes) | Value::Ext(_, bytes) => {
-            Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-        }
-        Value::Time(seconds, nanoseconds) => Value::F64(seconds as f64 + f64::from(nanoseconds) / 1e9),
-        Value::List(items) => Value::List(items.into_iter().map(representable).collect()),
-        Value::Map(pairs) => {
-            let text = |key| match key {
-                Value::Text(_) => key,
-                other => Value::Text(json(other)),
-            };
-            Value::Map(pairs.into_iter().map(|(key, value)| (text(key), representable(value))).collect())
-        }
-        other => other,
-    }
 }
 
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
@@ -81,20 +53,5 @@ fn of_event(event: FromWorld) -> Value {
         FromWorld::Unsaid { text, reason } => object([("text", text.into()), ("reason", reason.into())]),
         FromWorld::Rate { network_hz } => object([("network_hz", network_hz.into())]),
         FromWorld::Welcome { .. } | FromWorld::Define { .. } => Value::Nil,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_that_json_lacks_are_replaced() {
-        let value = Value::Map(vec![
-            (Value::Int(1), Value::F64(f64::NAN)),
-            ("bytes".into(), Value::Bytes(vec![0, 255])),
-            ("time".into(), Value::Time(3, 500_000_000)),
-        ]);
-        assert_eq!(json(value), r#"{"1":null,"bytes":"00ff","time":3.5}"#);
     }
 }
