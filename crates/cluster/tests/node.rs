@@ -112,7 +112,9 @@ impl Cluster {
     }
 
     fn handle_event(&mut self, index: usize, event: Event) {
-        let Event::Finished(task, outcome) = event else { return };
+        let Event::Finished(task, outcome) = event else {
+            return;
+        };
         match (self.asked.remove(&(index, task)), outcome) {
             (Some((source, number)), Outcome::Answered(answer)) => {
                 self.nodes[source].handle_answer(self.now, number, Answer::Told(Ok(answer)));
@@ -299,6 +301,21 @@ fn a_move_ends_when_its_server_has_lost_the_room_and_takes_it_again() {
     assert_eq!(cluster.nodes[NORTH].lease(cluster.now, yard(), true), RoomLease::Held);
     cluster.pass(200);
     assert!(cluster.answer(NORTH, task).unwrap().is_err());
+}
+
+#[test]
+fn a_room_is_released_when_the_directory_answers_again() {
+    let mut cluster = Cluster::start();
+    cluster.take(NORTH);
+    cluster.is_rooms_down = true;
+    let released = cluster.nodes[NORTH].release(cluster.now, yard(), None).unwrap();
+    cluster.run();
+    // The end of the room does not wait longer.
+    assert!(matches!(cluster.outcomes[&(NORTH, released)], Outcome::Changed(Err(_))));
+    cluster.is_rooms_down = false;
+    assert!(!cluster.entry().is_released);
+    cluster.pass(1_000);
+    assert!(cluster.entry().is_released);
 }
 
 #[test]

@@ -95,7 +95,9 @@ impl Node {
         let Some(arrival) = self.arrivals.remove(&room) else { return Duration::ZERO };
         self.inbox.extend(arrival.opened.map(|task| (task, Input::Signal(Signal::Opened))));
         self.advance(now);
-        arrival.stop.map_or(Duration::ZERO, |stop| now.since(stop.at))
+        // The room may have been taken by the directory instead, as after a crash.
+        let stop = arrival.stop.filter(|stop| self.epoch(room) == Some(stop.epoch));
+        stop.map_or(Duration::ZERO, |stop| now.since(stop.at))
     }
 
     /// Ends all waiting, because the server ends.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Action, Answer, Input, Node, Outcome, Task};
+use super::{Action, Answer, Input, Node, Outcome, Task, Work};
 use crate::entry::{RoomEntry, Target};
 use crate::journal::Stored;
 use crate::mutant::Mutant;
@@ -30,12 +30,16 @@ pub(super) struct EntryChange {
     wanted: Option<RoomEntry>,
     /// The revision of this server's last update of the entry. An older read decides nothing.
     least: Option<Revision>,
+    /// Whether nobody waits for a release, so that it is repeated.
+    is_late: bool,
 }
 
 /// The purpose of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Goal {
-    /// Any server may take the room, which this server owned in this epoch.
+    /// Any server may take the room, which this server owned in this epoch. The end of the room waits for one attempt. If the
+    /// directory does not answer, the release is repeated until it does, unless this server takes the room again: an update that
+    /// names the target of a move may still be on its way, and source and target would keep all servers from the room.
     Release(Epoch),
     /// Another server is the target of a move. As soon as the journal has the target's epoch, the target owns the room.
     NameTarget(ServerId),
@@ -52,7 +56,15 @@ pub(super) enum Goal {
 
 impl EntryChange {
     pub(super) fn new(room: Name, goal: Goal) -> EntryChange {
-        EntryChange { room, goal, tries: TRIES, pause: Duration::ZERO, wanted: None, least: None }
+        EntryChange {
+            room,
+            goal,
+            tries: TRIES,
+            pause: Duration::ZERO,
+            wanted: None,
+            least: None,
+            is_late: false,
+        }
     }
 }
 
@@ -66,9 +78,15 @@ impl Node {
     ) -> Option<Outcome> {
         let owned = self.epoch(change.room);
         let is_repeated = match change.goal {
-            Goal::Release(_) | Goal::NameTarget(_) => false,
+            Goal::Release(_) if change.is_late && owned.is_some() => {
+                return Some(Outcome::Changed(Ok(None)));
+            }
+            Goal::Release(_) => change.is_late && !self.has_ended(),
+            Goal::NameTarget(_) => false,
             Goal::EndMove(_) => !self.has_ended(),
-            Goal::NameOwner(epoch) if owned != Some(epoch) => return Some(Outcome::Changed(Ok(None))),
+            Goal::NameOwner(epoch) if owned != Some(epoch) => {
+                return Some(Outcome::Changed(Ok(None)));
+            }
             Goal::NameOwner(_) => true,
         };
         let moves = self.departures.get(&change.room).map(|departing| departing.task);
@@ -97,7 +115,9 @@ impl Node {
             Input::Answer(Answer::Room(Ok(found))) => {
                 let changed = found
                     .and_then(|(revision, entry)| Some((revision, self.changed(change.goal, owned, entry)?)));
-                let Some((revision, wanted)) = changed else { return Some(Outcome::Changed(Ok(None))) };
+                let Some((revision, wanted)) = changed else {
+                    return Some(Outcome::Changed(Ok(None)));
+                };
                 change.wanted = Some(wanted.clone());
                 self.act_for(task, Action::WriteRoom(change.room, wanted, revision));
                 return None;
@@ -115,6 +135,10 @@ impl Node {
             _ => "others change the entry at the same time".to_owned(),
         };
         if !is_repeated {
+            if matches!(change.goal, Goal::Release(_)) && !self.has_ended() {
+                let late = EntryChange { is_late: true, ..EntryChange::new(change.room, change.goal) };
+                self.begin(None, Work::Change(late));
+            }
             return Some(Outcome::Changed(Err(failed)));
         }
         change.tries = TRIES;
