@@ -22,10 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("JetStream, three replicas", &store, count)?;
     drop(store);
     let store = SqliteStore::open(&folder.join("sqlite"), Options::default())?;
-    measure("SQLite, commits every 30 ms", &store, count)?;
-    let store_at_once = Options { commit_interval: Duration::ZERO, ..Options::default() };
-    let store = SqliteStore::open(&folder.join("sqlite-at-once"), store_at_once)?;
-    measure("SQLite, commits at once", &store, count)?;
+    measure("SQLite", &store, count)?;
     drop((store, cluster));
     std::fs::remove_dir_all(&folder)?;
     Ok(())

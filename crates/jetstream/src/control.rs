@@ -5,10 +5,9 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use async_nats::client::RequestErrorKind;
-use futures_util::StreamExt as _;
 use nowcast_cluster::{ControlAnswer, ControlRequest, Name};
 
-use crate::{ClusterError, Link};
+use crate::{ClusterError, Link, Requests};
 
 /// Maximum time for the answer to a request. It is longer than a move in which each step takes its longest time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
@@ -70,7 +69,7 @@ pub async fn send_within(
     let until = Instant::now() + LISTENS_WITHIN;
     let answer = loop {
         let request = async_nats::Request::new().payload(payload.clone()).timeout(Some(within));
-        match link.client().send_request(subject(link, server), request).await {
+        match link.client().send_request(link.subject(&subject(server)), request).await {
             Err(error) if error.kind() == RequestErrorKind::NoResponders && Instant::now() < until => {
                 tokio::time::sleep(LISTENS_PAUSE).await;
             }
@@ -92,25 +91,20 @@ pub(crate) async fn answer_requests<F>(
 where
     F: Future<Output = ControlAnswer> + Send + 'static,
 {
-    let client = link.client().clone();
-    let subscribed = client.subscribe(subject(&link, server)).await;
-    let mut requests = subscribed
-        .map_err(|error| ClusterError::request("cannot receive requests of other servers", error))?;
+    let mut requests = Requests::receive(&link, &subject(server)).await?;
     while let Some(message) = requests.next().await {
-        let Some(reply) = message.reply else { continue };
         // A message that is not a request of this release gets no answer, and its sender reports the missing one.
-        let Ok(request) = ControlRequest::decode(&message.payload) else { continue };
-        let (client, work) = (client.clone(), carry_out(request));
+        let Ok(request) = ControlRequest::decode(message.body()) else { continue };
+        let work = carry_out(request);
         tokio::spawn(async move {
             let mut bytes = Vec::new();
             work.await.encode(&mut bytes);
-            // The sender gives up after its own limit.
-            let _ = client.publish(reply, bytes.into()).await;
+            message.answer(bytes).await;
         });
     }
     Ok(())
 }
 
-fn subject(link: &Link, server: Name) -> String {
-    link.subject(&format!("control.{server}"))
+fn subject(server: Name) -> String {
+    format!("control.{server}")
 }
