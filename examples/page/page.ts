@@ -1,12 +1,11 @@
 import { WorldControls, WorldHud } from "@nowcast/page";
 import { Sun, startLoop, WorldView } from "@nowcast/three";
-import { createPoses, joinWorld } from "nowcast/world";
+import { joinWorld } from "nowcast/world";
 import { Color, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
 const room = new URLSearchParams(location.search).get("room") ?? "playground";
 const world = joinWorld(`${location.origin}/r/${room}`, { name: "Ada" });
-const poses = createPoses(world);
-const view = new WorldView(world, { poses, labels: document.querySelector<HTMLElement>("#labels")! });
+const view = new WorldView(world, { labels: document.querySelector<HTMLElement>("#labels")! });
 
 const renderer = new WebGLRenderer({ antialias: true });
 renderer.shadowMap.enabled = true;
@@ -20,7 +19,7 @@ scene.background = new Color("#bcd7f0");
 scene.add(view.group, sun.group);
 
 const hud = new WorldHud(document.body, world);
-const controls = new WorldControls({ canvas, world, poses, view, camera, hud });
+const controls = new WorldControls({ canvas, world, view, camera, hud });
 world.on("event:goal", () => hud.say("Goal!"));
 
 const resize = () => {

@@ -1,7 +1,7 @@
 // A player rides platforms, walks over hills and leaps, and another player watches. Both use the SDK as pages do. The script is
 // the same in Node and in a page: `motion.mjs` runs it in either.
-import { createInterpolator, createPoses, joinWorld } from "nowcast/world";
-import { errors, mulberry32, within } from "./motion-walk.mjs";
+import { joinWorld } from "nowcast/world";
+import { createPose, errors, mulberry32, placeOf, predictionOf, within } from "./motion-walk.mjs";
 
 /** @typedef {import("./motion-walk.mjs").Frame} Frame */
 /** @typedef {import("./motion-walk.mjs").Place} Place */
@@ -41,9 +41,6 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
   const rider = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
   const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
   for (const world of [rider, watcher]) world.on("error", ({ error }) => console.error(error.message));
-  const poses = createPoses(rider);
-  const predictor = /** @type {import("nowcast/world").Predictor} */ (poses.predictor);
-  const interpolator = createInterpolator(watcher);
   /** @type {Map<number, Place>} */
   const bySteps = new Map();
   /** @type {Map<number, Place>} */
@@ -55,6 +52,8 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
     const own = rider.avatar;
     if (own === undefined || ackedInputSequence === 0) return;
     if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
+    const { prediction: predictor } = rider.display;
+    if (predictor === undefined) return;
     const step = predictor.step + (((ackedInputSequence - predictor.step) << 16) >> 16);
     bySteps.set(step, [...own.position]);
     byTicks.set(tick, [...own.position]);
@@ -69,10 +68,11 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
   const isReady = () => rider.avatar && watcher.entities.has(rider.avatar.id) && flagOf();
   await within(JOIN_MS, isReady);
   const { id: avatar } = await rider.joined;
+  const predictor = await predictionOf(rider);
   const flag = /** @type {import("nowcast/world").Entity} */ (flagOf());
 
-  const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
-  const flagPose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  const pose = createPose();
+  const flagPose = createPose();
   /** @type {Record<"flagErrors" | "leapFrames" | "leapMs", number[]>} */
   const found = { flagErrors: [], leapFrames: [], leapMs: [] };
   /** @type {Record<string, { own: Frame[], others: Frame[], riding: Frame[], corrections: number }>} */
@@ -95,41 +95,41 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
       if (nowMs > countsMs + (seconds * 1000) / PARTS.length) break;
       if (!counts) corrections = predictor.corrections;
       if (counts && nowMs > changeAtMs && part !== "leap") {
-        input = next(random, part, fromMiddle(pose.position, poses, rider, part));
+        input = next(random, part, fromMiddle(placeOf(pose), rider, part));
         changeAtMs = nowMs + 200 + random() * 600;
       }
       if (counts && part === "leap" && nowMs > leapAtMs) {
         leapAtMs = nowMs + LEAP_MS;
-        leap = { frames: 0, atMs: nowMs, y: pose.position[1] };
+        leap = { frames: 0, atMs: nowMs, y: pose.position.y };
         // A refused action would be an error of the world.
-        poses.act("leap").catch((/** @type {Error} */ error) => console.error(error.message));
+        rider.act("leap").catch((/** @type {Error} */ error) => console.error(error.message));
       }
-      poses.input(input);
-      poses.sample(nowMs);
-      if (!poses.pose(avatar, pose)) continue;
+      rider.input(input);
+      rider.frame(nowMs);
+      if (!rider.pose(avatar, pose)) continue;
       if (leap !== undefined) {
         leap.frames++;
-        if (pose.position[1] > leap.y + LEFT_M) {
+        if (pose.position.y > leap.y + LEFT_M) {
           found.leapFrames.push(leap.frames);
           found.leapMs.push(performance.now() - leap.atMs);
           leap = undefined;
         }
       }
-      if (counts && poses.isPredicted) {
-        own.push({ moment: predictor.moment, position: [...pose.position] });
+      if (counts && rider.display.isPredicted) {
+        own.push({ moment: predictor.moment, position: placeOf(pose) });
         const platform = platformOf(rider, part);
-        if (platform !== undefined && poses.pose(platform.id, flagPose)) {
-          riding.push({ moment: predictor.moment, position: minus(pose.position, flagPose.position) });
+        if (platform !== undefined && rider.pose(platform.id, flagPose)) {
+          riding.push({ moment: predictor.moment, position: minus(placeOf(pose), placeOf(flagPose)) });
         }
-        if (poses.pose(flag.id, flagPose)) {
-          found.flagErrors.push(distance(flagPose.position, flagOn(pose)));
+        if (rider.pose(flag.id, flagPose)) {
+          found.flagErrors.push(distance(placeOf(flagPose), flagOn(pose)));
         }
       }
-      interpolator.sample(nowMs);
-      if (counts && interpolator.pose(avatar, pose)) {
-        others.push({ moment: interpolator.tick, position: [...pose.position] });
+      watcher.frame(nowMs);
+      if (counts && watcher.pose(avatar, pose)) {
+        others.push({ moment: watcher.display.tick, position: placeOf(pose) });
       }
-      poses.pose(avatar, pose);
+      rider.pose(avatar, pose);
     }
     // The next way begins in the step of the last frame.
     own.pop();
@@ -139,8 +139,6 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
   // The last packets in flight have the server's final positions.
   await new Promise((resolve) => setTimeout(resolve, AFTER_MS));
   const carrier = rider.stats.link?.carrier ?? "none";
-  poses.close();
-  interpolator.close();
   rider.close();
   watcher.close();
   return {
@@ -160,16 +158,15 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
  * The place of the shown avatar beside the middle of the platform, or of the hills.
  *
  * @param {Readonly<Place>} position
- * @param {import("nowcast/world").Poses} poses
  * @param {import("nowcast/world").World} world
  * @param {string} part
  * @returns {[x: number, z: number]}
  */
-function fromMiddle([x, , z], poses, world, part) {
-  const shown = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+function fromMiddle([x, , z], world, part) {
+  const shown = createPose();
   const platform = platformOf(world, part);
-  if (platform === undefined || !poses.pose(platform.id, shown)) return [x, z];
-  return [x - (shown.position[0] ?? 0), z - (shown.position[2] ?? 0)];
+  if (platform === undefined || !world.pose(platform.id, shown)) return [x, z];
+  return [x - shown.position.x, z - shown.position.z];
 }
 
 /**
@@ -223,10 +220,10 @@ function next(random, part, [x, z]) {
 /**
  * The place of the flag of a shown avatar.
  *
- * @param {{ readonly position: Readonly<Place>, readonly quaternion: readonly number[] }} avatar
+ * @param {import("nowcast/world").Pose} avatar
  * @returns {Place}
  */
-function flagOn({ position: [x, y, z], quaternion: [, turn = 0, , w = 1] }) {
+function flagOn({ position: { x, y, z }, quaternion: { y: turn, w } }) {
   const [sine, cosine] = [2 * turn * w, 1 - 2 * turn * turn];
   return [x + cosine * FLAG[0] + sine * FLAG[2], y + FLAG[1], z + cosine * FLAG[2] - sine * FLAG[0]];
 }

@@ -1,7 +1,7 @@
 // Two bots play `worlds/football` and use the SDK as pages do. At each kick they record two distances of the ball: on
 // the kicker's screen, and as the server computed it. The script is the same in Node and in a page: `motion.mjs` runs
 // it in either.
-import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
+import { joinWorld } from "nowcast/world";
 import { mulberry32, within } from "./motion-walk.mjs";
 
 /** @typedef {import("nowcast/world").EntityId} EntityId */
@@ -75,8 +75,8 @@ class Bot {
   unanswered = 0;
   #random;
   #input = { forward: 0, right: 0, yaw: 0, run: true, jump: false };
-  #pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
-  #ball = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  #pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
+  #ball = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
   /** The distance of the next kick, and the distance of the ball in the previous frame. */
   #wantedM = 1;
   #beforeM = 0;
@@ -105,8 +105,6 @@ class Bot {
     this.#random = random;
     this.world = joinWorld(address, { name, networkHz: 60, ...options });
     this.world.on("error", ({ error }) => console.error(`${name}: ${error.message}`));
-    this.predictor = createPredictor(this.world);
-    this.interpolator = createInterpolator(this.world);
     this.world.on("event:kicked", ({ payload }) => {
       const answer = /** @type {Answer} */ (payload);
       const own = [...this.world.players.values()].find(({ id }) => id === this.world.playerId);
@@ -122,15 +120,16 @@ class Bot {
    * @param {number} sinceMs
    */
   frame(nowMs, sinceMs) {
-    const { world, predictor, interpolator } = this;
-    predictor.input(this.#input);
-    predictor.sample(nowMs);
-    interpolator.sample(nowMs);
+    const { world } = this;
+    world.input(this.#input);
+    world.frame(nowMs);
     this.#check(nowMs);
     const [ball] = world.entitiesOf("ball");
-    if (ball === undefined || !predictor.pose(this.#pose) || !interpolator.pose(ball.id, this.#ball)) return;
-    const dx = this.#ball.position[0] - this.#pose.position[0];
-    const dz = this.#ball.position[2] - this.#pose.position[2];
+    const { avatarId, display } = world;
+    if (ball === undefined || avatarId === undefined || !display.isPredicted) return;
+    if (!world.pose(avatarId, this.#pose) || !world.pose(ball.id, this.#ball)) return;
+    const dx = this.#ball.position.x - this.#pose.position.x;
+    const dz = this.#ball.position.z - this.#pose.position.z;
     const shownM = Math.hypot(dx, dz);
     const isNear = shownM <= this.#wantedM;
     const isDue = isNear && this.#beforeM > this.#wantedM;
@@ -144,8 +143,6 @@ class Bot {
   }
 
   close() {
-    this.predictor.close();
-    this.interpolator.close();
     this.world.close();
   }
 
@@ -156,22 +153,22 @@ class Bot {
    * @param {EntityId} ball
    */
   #kick(nowMs, sinceMs, shownM, ball) {
-    const { predictor, interpolator } = this;
-    const step = Math.round(predictor.moment);
-    const isGuessed = interpolator.ageMs(ball) > interpolator.delayMs + FRESH_MS;
+    const { display } = this.world;
+    const step = Math.round(display.prediction?.moment ?? 0);
+    const isGuessed = display.ageMs(ball) > display.delayMs + FRESH_MS;
     /** @type {Place} */
-    const own = [...this.#pose.position];
+    const own = [this.#pose.position.x, this.#pose.position.y, this.#pose.position.z];
     this.#given = {
       by: this.name,
       atS: sinceMs / 1000,
       shownM,
-      delayMs: interpolator.delayMs,
+      delayMs: display.delayMs,
       isGuessed,
       own,
       step,
       nowMs,
     };
-    void predictor.act("kick", { power: 0.3 + 0.7 * this.#random() });
+    void this.world.act("kick", { power: 0.3 + 0.7 * this.#random() });
     // Half of the kicks are out of reach on the local player's screen, some of them only just.
     this.#wantedM = this.#random() < 0.5 ? 0.8 + 0.8 * this.#random() : REACH_M + 1.6 * this.#random() ** 2;
     this.#isBackingOff = shownM < this.#wantedM + 0.1;
@@ -205,7 +202,7 @@ class Bot {
     this.#answered = undefined;
     /** @type {Place} */
     const was = [0, 0, 0];
-    const isKnown = this.predictor.predicted(step, was);
+    const isKnown = this.world.display.prediction?.predicted(step, was);
     const ownErrorM = isKnown ? Math.hypot(was[0] - own[0], was[2] - own[2]) : null;
     this.kicks.push({ ...kick, ownErrorM });
   }

@@ -1,7 +1,7 @@
 // A player with a headset waves its hands, and another player watches. Both use the SDK as pages do. The head, the
 // hands and their joints are sent as the viewer's page sends them. The script is the same in Node and in a page:
 // `motion.mjs` runs it in either.
-import { createInterpolator, joinWorld } from "nowcast/world";
+import { joinWorld } from "nowcast/world";
 import { errors, mulberry32, within } from "./motion-walk.mjs";
 
 /** @typedef {import("./motion-walk.mjs").Frame} Frame */
@@ -26,7 +26,6 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   const wearer = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
   const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
   for (const world of [wearer, watcher]) world.on("error", ({ error }) => console.error(error.message));
-  const interpolator = createInterpolator(watcher);
   try {
     await within(JOIN_MS, () => wearer.avatar !== undefined && watcher.entities.has(wearer.avatar.id));
     const { position } = await wearer.joined;
@@ -53,7 +52,7 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
     });
     await within(JOIN_MS, () => parts.every(({ id }) => watcher.entities.has(id)));
 
-    const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+    const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
     /** @type {Record<"delays" | "bytesPerSecond", number[]>} */
     const found = { delays: [], bytesPerSecond: [] };
     const startMs = performance.now();
@@ -72,12 +71,14 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
           wearer.set(id, { joints: Uint8Array.from({ length: JOINTS_BYTES }, () => random() * 256) });
         }
       }
-      interpolator.sample(nowMs);
+      watcher.frame(nowMs);
       if (nowMs < startMs + SETTLE_MS) continue;
-      found.delays.push(interpolator.delayMs);
+      found.delays.push(watcher.display.delayMs);
       for (const { id, frames } of parts) {
-        if (interpolator.pose(id, pose))
-          frames.push({ moment: interpolator.tick, position: [...pose.position] });
+        if (watcher.pose(id, pose)) {
+          const { x, y, z } = pose.position;
+          frames.push({ moment: watcher.display.tick, position: [x, y, z] });
+        }
       }
       if (nowMs - countedMs < 1000) continue;
       countedMs = nowMs;
@@ -93,7 +94,6 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
       carrier: watcher.stats.link?.carrier ?? "none",
     };
   } finally {
-    interpolator.close();
     wearer.close();
     watcher.close();
   }

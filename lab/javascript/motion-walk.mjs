@@ -1,6 +1,6 @@
 // Two players in one room use the SDK as pages do: the first walks and predicts, the second watches. The script is the
 // same in Node and in a page: `motion.mjs` runs it in either.
-import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
+import { joinWorld } from "nowcast/world";
 
 /** @typedef {import("nowcast/world").Input} Input */
 /** @typedef {[x: number, y: number, z: number]} Place */
@@ -37,8 +37,6 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
   const options = carriers === undefined ? {} : { carriers };
   const walker = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
   const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
-  const predictor = createPredictor(walker);
-  const interpolator = createInterpolator(watcher);
   for (const world of [walker, watcher]) {
     world.on("error", ({ error, retryInMs }) =>
       console.error(`${error.message}${retryInMs === undefined ? "" : "; again soon"}`),
@@ -54,14 +52,17 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
     const own = walker.avatar;
     if (own === undefined || ackedInputSequence === 0) return;
     if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
+    const { prediction: predictor } = walker.display;
+    if (predictor === undefined) return;
     const step = predictor.step + (((ackedInputSequence - predictor.step) << 16) >> 16);
     bySteps.set(step, [...own.position]);
     byTicks.set(tick, [...own.position]);
   });
   await within(JOIN_MS, () => walker.avatar !== undefined && watcher.entities.has(walker.avatar.id));
   const { id: avatar } = await walker.joined;
+  const predictor = await predictionOf(walker);
 
-  const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  const pose = createPose();
   /** @type {Frame[]} */
   const ownFrames = [];
   /** @type {Frame[]} */
@@ -91,13 +92,13 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
     }
     const offsetM = predictor.offsetM;
     const beganMs = performance.now();
-    predictor.input(input);
-    predictor.sample(nowMs);
-    const isShown = predictor.pose(pose);
+    walker.input(input);
+    walker.frame(nowMs);
+    const isShown = walker.pose(avatar, pose) && walker.display.isPredicted;
     if (counts) found.costUs.push((performance.now() - beganMs) * 1000);
     if (isShown) {
       /** @type {Place} */
-      const position = [...pose.position];
+      const position = placeOf(pose);
       if (counts) {
         ownFrames.push({ moment: predictor.moment, position });
         const glide = Math.max(0, offsetM - predictor.offsetM);
@@ -117,18 +118,16 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
       }
       before = { position, nowMs };
     }
-    interpolator.sample(nowMs);
-    if (counts && interpolator.pose(avatar, pose)) {
-      othersFrames.push({ moment: interpolator.tick, position: [...pose.position] });
-      found.delays.push(interpolator.delayMs);
+    watcher.frame(nowMs);
+    if (counts && watcher.pose(avatar, pose)) {
+      othersFrames.push({ moment: watcher.display.tick, position: placeOf(pose) });
+      found.delays.push(watcher.display.delayMs);
     }
   }
   // The last packets in flight have the server's final positions.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const { corrections, skippedSteps } = predictor;
   const carrier = walker.stats.link?.carrier ?? "none";
-  predictor.close();
-  interpolator.close();
   walker.close();
   watcher.close();
   return {
@@ -139,6 +138,32 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
     skippedSteps,
     carrier,
   };
+}
+
+/** @returns {import("nowcast/world").Pose} */
+export function createPose() {
+  return { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
+}
+
+/**
+ * @param {import("nowcast/world").Pose} pose
+ * @returns {Place}
+ */
+export function placeOf({ position: { x, y, z } }) {
+  return [x, y, z];
+}
+
+/**
+ * Draws frames until the local avatar is predicted.
+ *
+ * @param {import("nowcast/world").World} world
+ */
+export async function predictionOf(world) {
+  await within(JOIN_MS, () => {
+    world.frame(performance.now());
+    return world.display.prediction;
+  });
+  return /** @type {import("nowcast/world").Prediction} */ (world.display.prediction);
 }
 
 /**

@@ -24,7 +24,10 @@ const WARM_FRAMES = 3_000;
 
 const { outputFiles } = await build({
   stdin: {
-    contents: `export { createPoses } from "./world/poses/poses.ts"; export { Emitter } from "./events/emitter.ts";`,
+    contents: `
+      export { Poses } from "./world/poses/poses.ts";
+      export { AvatarPrediction } from "./world/prediction/avatar-prediction.ts";
+      export { Emitter } from "./events/emitter.ts";`,
     resolveDir: fileURLToPath(new URL("./src", import.meta.url)),
     loader: "ts",
   },
@@ -36,7 +39,7 @@ const { outputFiles } = await build({
 });
 const bundle = new URL(`./frame-cost-${process.pid}.bundle.mjs`, import.meta.url);
 writeFileSync(bundle, outputFiles[0].contents);
-const { createPoses, Emitter } = await import(bundle.href).finally(() => rmSync(bundle));
+const { AvatarPrediction, Emitter, Poses } = await import(bundle.href).finally(() => rmSync(bundle));
 
 const emitter = new Emitter();
 const person = { name: "person", body: undefined, walker: {}, look: null, attributes: [], owner: undefined };
@@ -65,20 +68,21 @@ entities.set(ground.id, ground);
 const world = {
   entities,
   avatarId: 1,
+  avatar: entities.get(1),
+  stepHz: 60,
   status: "open",
   connection: "steady",
   definition: undefined,
   stats: { pingMs: 50 },
   on: (type, listener) => emitter.on(type, listener),
-  input: () => {},
-  act: () => Promise.resolve(),
   inputAtStep: () => true,
 };
-const poses = createPoses(world);
+const poses = new Poses(world);
+poses.predict(new AvatarPrediction(world));
 emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });
 emitter.emit("spawn", { entities: [...entities.values()] });
 const input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-const pose = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
 const moved = [...entities.values()].filter(({ id }) => id > 1);
 
 let frame = 0;
@@ -100,7 +104,7 @@ function receive() {
 /** The calls of a page in a frame. */
 function draw(nowMs) {
   poses.input(input);
-  poses.sample(nowMs);
+  poses.frame(nowMs);
   for (const id of entities.keys()) poses.pose(id, pose);
 }
 
@@ -126,7 +130,7 @@ function runAlone() {
   frame++;
   if (frame % FRAMES_PER_SNAPSHOT === 0) move();
   const nowMs = clockMs();
-  for (const id of entities.keys()) pose.position[0] = id + nowMs;
+  for (const id of entities.keys()) pose.position.x = id + nowMs;
 }
 
 function runFrame() {

@@ -1,5 +1,5 @@
 import { createPose, type Member, type Pose, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
-import type { Poses, World } from "nowcast/world";
+import type { World } from "nowcast/world";
 import { Vector3 } from "three";
 import type { OrbitCamera, Placed } from "./camera.js";
 import type { Input, InputCollector } from "./input/input-collector.js";
@@ -16,8 +16,7 @@ const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
 /** A joined world, and the poses of its entities in this frame. */
 export interface AvatarWorld {
-  readonly world: Pick<World, "status" | "avatarId" | "avatar">;
-  readonly poses: Pick<Poses, "input" | "carriedYaw">;
+  readonly world: World;
   /** Writes the pose of an entity in this frame: `pose` of `WorldView`. */
   pose(id: number, out: Pose): boolean;
 }
@@ -34,7 +33,7 @@ export interface AvatarParts {
 }
 
 /**
- * The local avatar as it is shown, and the camera that follows it. In each frame, call `sendInput`, sample the poses, and call
+ * The local avatar as it is shown, and the camera that follows it. In each frame, call `sendInput`, `World.frame`, and
  * `follow`. `WorldControls` does this.
  */
 export class LocalAvatar {
@@ -83,7 +82,7 @@ export class LocalAvatar {
     Object.assign(this.#input, inputs.combine());
     this.#input.yaw = camera.yaw;
     headset?.updateInput(this.#input);
-    connection.poses.input(this.#input);
+    connection.world.input(this.#input);
   }
 
   /** Moves the camera, or the room of a headset, to the pose of the avatar in this frame. */
@@ -101,8 +100,8 @@ export class LocalAvatar {
     this.watched.set(x, y, z);
     const { member } = this;
     if (this.#faced !== id) this.#faceWith(id, connection);
-    else this.#turn(connection.poses.carriedYaw - this.#carriedYaw);
-    this.#carriedYaw = connection.poses.carriedYaw;
+    else this.#turn(connection.world.display.carriedYaw - this.#carriedYaw);
+    this.#carriedYaw = connection.world.display.carriedYaw;
     const driven = member ? undefined : scene.get(id);
     if (driven) this.#turnWith(this.#pose);
     if (headset) return headset.move(seconds, this.actor ?? this.#pose);

@@ -1,5 +1,5 @@
 import type { WorldView } from "@nowcast/three";
-import type { Poses, World } from "nowcast/world";
+import type { World } from "nowcast/world";
 import type { PerspectiveCamera } from "three";
 import { type Actions, buttonOf, lookPitch } from "./actions.js";
 import { createAimedActions } from "./aimed-actions.js";
@@ -18,8 +18,6 @@ export interface WorldControlsOptions {
   /** The element that receives mouse and touch. It gets a `tabindex` so that it can take the keyboard. */
   readonly canvas: HTMLCanvasElement;
   readonly world: World;
-  readonly poses: Poses;
-  /** Its poses are the same. */
   readonly view: WorldView;
   readonly camera: PerspectiveCamera;
   /** Shows prompts, charges and buttons. */
@@ -44,7 +42,7 @@ export class WorldControls {
   readonly #releases: (() => void)[] = [];
 
   constructor(options: WorldControlsOptions) {
-    const { canvas, world, poses, view, camera, hud } = options;
+    const { canvas, world, view, camera, hud } = options;
     this.#options = options;
     if (canvas.tabIndex < 0) canvas.tabIndex = 0;
     // The whole page shows that the world has the keyboard.
@@ -67,7 +65,7 @@ export class WorldControls {
     const { inputs, devices } = this;
     devices.onUnknownPad = (name) => hud?.say(pageTexts.unknownPad(name));
     const controls = this;
-    this.#connection = { world, poses, pose: (id, out) => view.pose(id, out) };
+    this.#connection = { world, pose: (id, out) => view.pose(id, out) };
     this.avatar = new LocalAvatar({
       ...{ connection: this.#connection, scene: view.scene, camera: this.camera, inputs },
       get headset() {
@@ -97,7 +95,7 @@ export class WorldControls {
       world.on("welcome", () => this.avatar.forget()),
     );
     this.#define();
-    view.poses.sample(performance.now());
+    world.frame(performance.now());
   }
 
   /** The entity that the local player's input moves, as it is shown: a walking player or another entity. */
@@ -115,14 +113,14 @@ export class WorldControls {
    * `WorldView.place`, with the frame's time and the seconds since the previous one. `xr` is the frame of a headset.
    */
   update(nowMs: number, seconds: number, xr?: XRFrame): void {
-    const { world, view } = this.#options;
+    const { world } = this.#options;
     const { inputs, camera, headset, devices } = this;
     devices.poll(seconds);
     headset?.read(xr, nowMs, seconds);
     if (!headset) devices.look(camera, seconds);
     inputs.consumeLook();
     this.avatar.sendInput();
-    view.sample(nowMs);
+    world.frame(nowMs);
     this.avatar.follow(seconds, this.#connection);
     const isOpen = world.status === "open";
     const pitch = headset?.pitch ?? pitchBehind(camera);
@@ -155,7 +153,7 @@ export class WorldControls {
   }
 
   #createActions(): Actions {
-    const { canvas, world, poses, view, camera, hud } = this.#options;
+    const { canvas, world, view, camera, hud } = this.#options;
     const controls = this;
     return createAimedActions({
       ...{ canvas, camera, scene: view.scene, devices: this.devices },
@@ -166,9 +164,11 @@ export class WorldControls {
         return controls.actor;
       },
       has: (attribute) =>
-        attribute === "holding" ? poses.holding !== undefined : Boolean(world.avatar?.attributes[attribute]),
+        attribute === "holding"
+          ? world.display.holding !== undefined
+          : Boolean(world.avatar?.attributes[attribute]),
       // Rejections are ignored: the page shows a lost connection by the world's status.
-      act: (action, args) => void poses.act(action, args).catch(() => undefined),
+      act: (action, args) => void world.act(action, args).catch(() => undefined),
       showCharge: (share) => hud?.setCharge(share),
       showOffers: (offers, others) => hud?.setPrompts(offers, others),
     });

@@ -13,11 +13,9 @@ import {
 } from "@nowcast/three";
 import {
   browserIdentity,
-  createPoses,
   type JoinOptions,
   joinWorld,
   type PlayerId,
-  type Poses,
   tabSeat,
   type World,
 } from "nowcast/world";
@@ -64,7 +62,6 @@ export interface WorldPageOptions extends JoinOptions {
  */
 export class WorldPage {
   readonly world: World;
-  readonly poses: Poses;
   readonly view: WorldView;
   readonly controls: WorldControls;
   readonly hud: WorldHud | undefined;
@@ -105,11 +102,10 @@ export class WorldPage {
     adoptLabelStyle(container);
     this.world = joinWorld(url, { identity: browserIdentity(), seat: tabSeat(), ...join });
     this.world.ready.catch(() => undefined);
-    this.poses = createPoses(this.world);
-    this.view = new WorldView(this.world, { poses: this.poses, labels: this.#labels });
+    this.view = new WorldView(this.world, { labels: this.#labels });
     this.hud = hud ? new WorldHud(container, this.world) : undefined;
-    const { world, poses, view, camera, canvas } = this;
-    this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });
+    const { world, view, camera, canvas } = this;
+    this.controls = new WorldControls({ canvas, world, view, camera, hud: this.hud });
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
@@ -165,7 +161,6 @@ export class WorldPage {
     this.#sky.dispose();
     this.weather.dispose();
     this.view.dispose();
-    this.poses.close();
     this.world.close();
     this.renderer.dispose();
     this.canvas.remove();
@@ -201,7 +196,7 @@ export class WorldPage {
   }
 
   #headsetPage(): HeadsetPage {
-    const { renderer, scene: root, camera, rig, world, controls, hud, poses } = this;
+    const { renderer, scene: root, camera, rig, world, controls, hud } = this;
     const { actions, inputs, camera: orbit } = controls;
     return {
       ...{ renderer, root, camera, rig, world, actions, inputs, orbit, comfort: this.#comfort },
@@ -209,7 +204,7 @@ export class WorldPage {
       get texts() {
         return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
       },
-      act: (action, args) => void poses.act(action, args).catch(() => undefined),
+      act: (action, args) => void world.act(action, args).catch(() => undefined),
       ended: () => {
         controls.headset = undefined;
         orbit.jump();

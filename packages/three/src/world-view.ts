@@ -1,12 +1,4 @@
-import {
-  createPoses,
-  type Entity,
-  type EntityId,
-  type Player,
-  type PlayerId,
-  type Poses,
-  type World,
-} from "nowcast/world";
+import type { Entity, EntityId, Player, PlayerId, World, Pose as WorldPose } from "nowcast/world";
 import type { Group, PerspectiveCamera } from "three";
 import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
@@ -16,11 +8,6 @@ import type { PoseSource } from "./pose-source.js";
 import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
-  /**
-   * The source of the poses: `createPoses(world)` of `nowcast/world` predicts the local avatar and all entities on it,
-   * and outlives the view. By default the view has a source of its own, which only interpolates.
-   */
-  readonly poses?: Poses | undefined;
   /**
    * Draws into this scene instead of a new one. The scene is not freed with the view. This view's own options for the
    * scene are then ignored.
@@ -48,7 +35,6 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
  */
 export class WorldView implements PoseSource {
   readonly scene: WorldScene;
-  readonly poses: Poses;
   readonly #ownsScene: boolean;
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
@@ -56,19 +42,15 @@ export class WorldView implements PoseSource {
   /** The module for heads and hands is loaded when the first of them appears. */
   #isTracking = false;
   #isDisposed = false;
-  readonly #ownsPoses: boolean;
-  readonly #pose = { position: new Float64Array(3), quaternion: new Float64Array(4) };
-  #sampledMs: number | undefined;
+  readonly #pose: WorldPose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
 
   constructor(
     readonly world: World,
     options: WorldViewOptions = {},
   ) {
-    const { scene, server, poses, ...rest } = options;
+    const { scene, server, ...rest } = options;
     this.#ownsScene = scene === undefined;
     this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server ?? world.serverOrigin) });
-    this.#ownsPoses = poses === undefined;
-    this.poses = poses ?? createPoses(world, { predict: false });
     this.#listen();
     if (world.definition) this.scene.define(world.definition);
     for (const player of world.players.values()) this.#called(player);
@@ -80,28 +62,19 @@ export class WorldView implements PoseSource {
   }
 
   /**
-   * All steps of a frame: {@link WorldView.sample}, {@link WorldView.place} and, with a camera,
+   * All steps of a frame: `World.frame`, {@link WorldView.place} and, with a camera,
    * {@link WorldView.writeLabels}. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the
-   * previous frame. Move a camera that follows an entity before this call: first `sample`, then {@link WorldView.pose},
-   * then the camera.
+   * previous frame. Move a camera that follows an entity before this call: first `world.frame`, then
+   * {@link WorldView.pose}, then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
-    if (nowMs !== this.#sampledMs) this.sample(nowMs);
+    this.world.frame(nowMs);
     this.place(seconds);
     if (camera) this.writeLabels(nowMs, camera);
   }
 
   /**
-   * Selects the moment for {@link WorldView.pose}. {@link WorldView.update} calls this method itself, unless it was
-   * called for the same `nowMs`.
-   */
-  sample(nowMs: number): void {
-    this.#sampledMs = nowMs;
-    this.poses.sample(nowMs);
-  }
-
-  /**
-   * Moves all entities to their poses at the moment of the last {@link WorldView.sample}, and animates them by
+   * Moves all entities to their poses at the moment of the last `World.frame`, and animates them by
    * `seconds`. The entity `hidden` is not drawn, because the camera is inside it.
    */
   place(seconds: number, hidden?: number | undefined): void {
@@ -115,17 +88,17 @@ export class WorldView implements PoseSource {
     this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
 
-  /** Writes the shown pose of an entity at the moment of the last `sample`; returns false while it is unknown. */
+  /** Writes the shown pose of an entity at the moment of the last frame; returns false while it is unknown. */
   pose(id: number, out: Pose): boolean {
-    if (!this.poses.pose(id as EntityId, this.#pose)) return false;
+    if (!this.world.pose(id as EntityId, this.#pose)) return false;
     const { position, quaternion } = this.#pose;
-    out.x = position[0]!;
-    out.y = position[1]!;
-    out.z = position[2]!;
-    out.qx = quaternion[0]!;
-    out.qy = quaternion[1]!;
-    out.qz = quaternion[2]!;
-    out.qw = quaternion[3]!;
+    out.x = position.x;
+    out.y = position.y;
+    out.z = position.z;
+    out.qx = quaternion.x;
+    out.qy = quaternion.y;
+    out.qz = quaternion.z;
+    out.qw = quaternion.w;
     return true;
   }
 
@@ -134,7 +107,6 @@ export class WorldView implements PoseSource {
     this.#isDisposed = true;
     for (const release of this.#releases) release();
     this.#releases.length = 0;
-    if (this.#ownsPoses) this.poses.close();
     this.scene.setTracking(undefined);
     if (this.#ownsScene) this.scene.dispose();
     else this.scene.clear();

@@ -1,12 +1,11 @@
-import { createPose, Sun, startLoop, WorldView } from "@nowcast/three";
-import { createPoses, joinWorld } from "nowcast/world";
+import { Sun, startLoop, WorldView } from "@nowcast/three";
+import { joinWorld } from "nowcast/world";
 import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
 const room = new URLSearchParams(location.search).get("room") ?? "playground";
 const world = joinWorld(`${location.origin}/r/${room}`, { name: "Ada" });
-const poses = createPoses(world);
 const labels = document.querySelector<HTMLElement>("#labels")!;
-const view = new WorldView(world, { poses, labels });
+const view = new WorldView(world, { labels });
 
 const renderer = new WebGLRenderer({ antialias: true });
 renderer.setSize(innerWidth, innerHeight);
@@ -29,17 +28,13 @@ addEventListener("keyup", ({ code }) => keys.delete(code));
 const between = (less: string, more: string) => Number(keys.has(more)) - Number(keys.has(less));
 
 let yaw = 0;
-const pose = createPose();
 startLoop(renderer, ({ nowMs, seconds }) => {
   yaw += between("KeyD", "KeyA") * 2 * seconds;
   const [run, jump] = [keys.has("ShiftLeft"), keys.has("Space")];
-  poses.input({ forward: between("KeyS", "KeyW"), right: 0, yaw, run, jump });
-  view.sample(nowMs);
-  if (world.avatarId !== undefined && view.pose(world.avatarId, pose)) {
-    rig.position.set(pose.x, pose.y, pose.z);
-    rig.rotation.y = yaw;
-  }
+  world.input({ forward: between("KeyS", "KeyW"), right: 0, yaw, run, jump });
+  world.frame(nowMs);
+  if (world.avatarId !== undefined) world.pose(world.avatarId, rig);
   view.update(nowMs, seconds, camera);
-  sun.aim(camera, pose.x, pose.y, pose.z);
+  sun.aim(camera, rig.position.x, rig.position.y, rig.position.z);
   renderer.render(scene, camera);
 });

@@ -22,12 +22,11 @@ import { XrToggle } from "./xr/xr-toggle.js";
 declare global {
   interface Window {
     /**
-     * An object for the console and for tests. `world` and `interpolator` are the SDK's objects of the
-     * current connection, or `undefined` on the start screen. `viewer` is the whole client.
+     * An object for the console and for tests. `world` is the SDK's object of the current connection, or `undefined` on the
+     * start screen. `viewer` is the whole client.
      */
     nowcast: {
       readonly world: WorldConnection["world"] | undefined;
-      readonly interpolator: WorldConnection["poses"]["interpolator"] | undefined;
       readonly viewer: Viewer;
     };
   }
@@ -47,9 +46,6 @@ function main(): void {
   window.nowcast = {
     get world() {
       return viewer.connection?.world;
-    },
-    get interpolator() {
-      return viewer.connection?.poses.interpolator;
     },
     viewer,
   };

@@ -7,11 +7,9 @@ import type { NowcastError } from "nowcast";
 import {
   ARRIVE_ACTION,
   browserIdentity,
-  createPoses,
   joinWorld,
   PORTAL_EVENT,
   type Portal,
-  type Poses,
   type ReportOutcome,
   readPortal,
   tabSeat,
@@ -81,7 +79,6 @@ export interface WorldConnectionOptions extends Entry {
 /** A joined world, and its drawing. */
 export class WorldConnection {
   readonly world: World;
-  readonly poses: Poses;
   readonly #view: WorldView;
   readonly #releases: (() => void)[] = [];
 
@@ -102,8 +99,7 @@ export class WorldConnection {
     });
     // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
-    this.poses = createPoses(this.world);
-    this.#view = new WorldView(this.world, { scene, poses: this.poses });
+    this.#view = new WorldView(this.world, { scene });
     this.#listen(listener);
   }
 
@@ -137,12 +133,12 @@ export class WorldConnection {
   }
 
   get delayMs(): number {
-    return this.poses.interpolator.delayMs;
+    return this.world.display.delayMs;
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
     // Rejections are ignored: the page shows a lost connection by the world's status.
-    this.poses.act(action, args).catch(() => undefined);
+    this.world.act(action, args).catch(() => undefined);
   }
 
   /** Hands in the ticket of a portal, which brought this page here from another room. */
@@ -152,7 +148,7 @@ export class WorldConnection {
 
   /** Whether an attribute of the local avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
-    if (name === "holding") return this.poses.holding !== undefined;
+    if (name === "holding") return this.world.display.holding !== undefined;
     return Boolean(this.world.avatar?.attributes[name]);
   }
 
@@ -170,7 +166,7 @@ export class WorldConnection {
 
   /** Chooses the moment for which `pose` returns poses. */
   sample(nowMs: number): void {
-    this.#view.sample(nowMs);
+    this.world.frame(nowMs);
   }
 
   pose(id: number, out: Pose): boolean {
@@ -185,7 +181,6 @@ export class WorldConnection {
   close(): void {
     for (const release of this.#releases) release();
     this.#view.dispose();
-    this.poses.close();
     this.world.close();
   }
 

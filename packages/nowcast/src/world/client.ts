@@ -13,16 +13,19 @@ import { DurableActions } from "./durable-actions.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
 import { Ownership } from "./ownership.js";
+import type { InputChange, PosedWorld } from "./posed-world.js";
+import type { Poses } from "./poses/poses.js";
 import type { ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import type { SessionAdapter } from "./session/session-adapter.js";
 import { SilenceMeter } from "./silence-meter.js";
-import type { InputChange, StepSink } from "./steps.js";
 import type { SeatClaim } from "./tab-seat.js";
 import { watchAttribute, watchEntities } from "./watch.js";
 import type {
+  AvatarMotions,
   Connection,
   Definition,
+  Display,
   Entity,
   EntityId,
   EntityListener,
@@ -31,8 +34,8 @@ import type {
   OwnedPose,
   Player,
   PlayerId,
+  Pose,
   SpawnOptions,
-  World,
   WorldEvents,
   WorldRecord,
   WorldStats,
@@ -54,6 +57,17 @@ const VIEW_DELAY_MS_MAX = 1_000;
 /** Smaller changes of the delay are not reported, because they are not noticeable. */
 const VIEW_DELAY_STEP_MS = 4;
 const VIEW_DELAY_INTERVAL_MS = 1_000;
+/** The display before its code is loaded. */
+const NO_DISPLAY: Display = {
+  tick: 0,
+  delayMs: 0,
+  starvedFrames: 0,
+  ageMs: () => 0,
+  isPredicted: false,
+  carriedYaw: 0,
+  holding: undefined,
+  prediction: undefined,
+};
 
 type OpenSession = (world: WorldClient) => SessionAdapter;
 
@@ -61,7 +75,7 @@ type OpenSession = (world: WorldClient) => SessionAdapter;
  * A joined world. Passes the program's requests to the adapter of the session, which passes received messages back to
  * this class.
  */
-export class WorldClient implements World, StepSink, ProtocolHandlers {
+export class WorldClient implements PosedWorld, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
   networkHz: number | undefined;
@@ -82,7 +96,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   readonly #ownership: Ownership;
   readonly #end = new AbortController();
   #session: SessionAdapter | undefined;
-  #stepHz = 60;
+  stepHz = 60;
   readonly #silence = new SilenceMeter();
   readonly #runTimer = setInterval(() => this.#silence.ran(performance.now()), RUN_INTERVAL_MS);
   #waitingChat: string[] = [];
@@ -92,13 +106,10 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #hasWarned = false;
   #unknownMessages = 0;
   #unsentActions = 0;
-  /** Receives the input of a client that predicts. */
-  #takeInput: ((input: Input) => void) | undefined;
-  /** Returns the current step of a client that counts steps. */
-  #step: (() => number | undefined) | undefined;
-  #viewDelayMs = 0;
-  /** The moment of the world at which other entities are shown, in steps of the world. */
-  #shown = Number.NaN;
+  readonly #motions: AvatarMotions | undefined;
+  /** The poses of frames, and whether their code or that of their prediction is being loaded. */
+  #poses: Poses | undefined;
+  #isLoading = false;
   #sentViewDelayMs: number | undefined;
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
@@ -106,13 +117,14 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   constructor(
     readonly serverOrigin: string,
     address: string,
-    { name, networkHz, role = "player", seat }: JoinOptions,
+    { name, networkHz, role = "player", seat, motions }: JoinOptions,
     open: Promise<OpenSession>,
   ) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
     }
     this.isProgram = role === "program";
+    this.#motions = motions;
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
     const claim = seat?.take(address, () => this.#claim(), this.#end.signal);
     this.key = claim?.key ?? randomKey();
@@ -191,10 +203,6 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     return this.state.screen.shown;
   }
 
-  get lastInputSequence(): number {
-    return this.#session?.lastInputSequence ?? 0;
-  }
-
   get connection(): Connection {
     if (this.status === "connecting" || this.status === "closed") return "lost";
     const silentMs = this.#silence.measure(performance.now());
@@ -217,35 +225,38 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     };
   }
 
+  get display(): Display {
+    return this.#poses ?? NO_DISPLAY;
+  }
+
+  frame(nowMs: number): void {
+    const poses = this.#poses;
+    if (poses === undefined) return void this.#load();
+    poses.frame(nowMs);
+    this.#sendViewDelay(poses.delayMs);
+    if (poses.prediction === undefined && this.#isPredictable) void this.#load();
+  }
+
+  pose(id: EntityId, out: Pose): boolean {
+    if (this.#poses) return this.#poses.pose(id, out);
+    const entity = this.entities.get(id);
+    if (entity === undefined) return false;
+    const [x, y, z] = entity.position;
+    Object.assign(out.position, { x, y, z });
+    const [qx, qy, qz, qw] = entity.rotation;
+    Object.assign(out.quaternion, { x: qx, y: qy, z: qz, w: qw });
+    return true;
+  }
+
   input(input: Input): void {
-    if (this.#takeInput) this.#takeInput(input);
-    else this.#inputs.set(input);
+    if (!this.#poses?.input(input)) this.#inputs.set(input);
   }
 
   inputAtStep(number: number, changes: readonly InputChange[]): boolean {
-    return this.#session?.inputAtStep(number, changes) ?? false;
-  }
-
-  passInput(take: (input: Input) => void, isOn: boolean): void {
-    if (isOn) this.#inputs.forget();
-    if (isOn) this.#takeInput = take;
-    else if (this.#takeInput === take) this.#takeInput = undefined;
-  }
-
-  countSteps(step: (() => number | undefined) | undefined): void {
-    this.#step = step;
-  }
-
-  setViewDelay(delayMs: number, tick?: number): void {
-    if (!Number.isFinite(delayMs))
-      throw new NowcastError("misuse", `the view delay is ${delayMs}, not a finite number`);
-    if (tick !== undefined && !Number.isFinite(tick)) {
-      throw new NowcastError("misuse", `the step that is shown is ${tick}, not a finite number`);
-    }
-    this.#shown = tick ?? Number.NaN;
-    const steps = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
-    this.#viewDelayMs = steps * VIEW_DELAY_STEP_MS;
-    this.#sendViewDelay();
+    if (!this.#session?.inputAtStep(number, changes)) return false;
+    // From now on, input is sent by steps.
+    this.#inputs.forget();
+    return true;
   }
 
   *entitiesOf(kind: string): Iterable<Entity> {
@@ -267,6 +278,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     // This prevents an unhandled rejection: programs that do not await the promise learn of a
     // refusal by the event `refused`.
     done.catch(() => {});
+    this.#poses?.acted(action, args);
     return done;
   }
 
@@ -282,15 +294,9 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   #act(action: string, args: WorldRecord, number?: number): boolean {
-    return (
-      this.#session?.act(
-        action,
-        args,
-        number,
-        this.#step?.(),
-        Number.isNaN(this.#shown) ? undefined : this.#shown,
-      ) ?? false
-    );
+    const poses = this.#poses;
+    const step = poses?.prediction?.actionStep;
+    return this.#session?.act(action, args, number, step, poses?.shownTick) ?? false;
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
@@ -403,20 +409,19 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.state.restart(welcome.playerId);
     this.#welcomes++;
     this.#room = welcome.room;
-    this.#stepHz = welcome.stepHz;
+    this.stepHz = welcome.stepHz;
     this.#clock.restart();
     this.#changeStatus("open");
     this.emitter.emit("welcome", welcome);
     this.#sendName(welcome.isResumed);
     this.#inputs.connected();
     this.#sentViewDelayMs = undefined;
-    this.#shown = Number.NaN;
     this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }
 
   moved({ tick, nowMs, moved, isNewest, ackedInputSequence: sequence }: ReceivedMovement): void {
-    if (isNewest) this.#clock.record(tick, nowMs, this.#stepHz);
+    if (isNewest) this.#clock.record(tick, nowMs, this.stepHz);
     if (!isNewest && moved.length === 0) return;
     this.emitter.emit("snapshot", {
       tick,
@@ -484,13 +489,47 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     if (isKnown || this.#session?.rename(name)) this.#sentName = name;
   }
 
-  #sendViewDelay(): void {
-    if (this.#viewDelayMs === this.#sentViewDelayMs) return;
+  /** Reports the view delay when it changes, so that the world's rules can judge by this client's view (`world.rewound`). */
+  #sendViewDelay(shownDelayMs: number): void {
+    const steps = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, shownDelayMs)) / VIEW_DELAY_STEP_MS);
+    const delayMs = steps * VIEW_DELAY_STEP_MS;
+    if (delayMs === this.#sentViewDelayMs) return;
     const nowMs = performance.now();
     if (nowMs - this.#sentViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
-    if (!this.#session?.viewDelay(this.#viewDelayMs)) return;
-    this.#sentViewDelayMs = this.#viewDelayMs;
+    if (!this.#session?.viewDelay(delayMs)) return;
+    this.#sentViewDelayMs = delayMs;
     this.#sentViewAtMs = nowMs;
+  }
+
+  get #isClosed(): boolean {
+    return this.status === "closed";
+  }
+
+  /** Whether the local avatar is of a kind whose steps this client can take. */
+  get #isPredictable(): boolean {
+    const kind = this.avatar?.kind;
+    return kind !== undefined && (kind.walker !== undefined || this.#motions?.[kind.name] !== undefined);
+  }
+
+  /** Loads the code of poses, or that of their prediction. Until then, frames show received poses, or interpolated ones. */
+  async #load(): Promise<void> {
+    if (this.#isLoading || this.#isClosed) return;
+    this.#isLoading = true;
+    try {
+      if (this.#poses === undefined) {
+        const { Poses } = await import("./poses/poses.js");
+        this.#poses = new Poses(this);
+      } else {
+        const { AvatarPrediction } = await import("./prediction/avatar-prediction.js");
+        const prediction = new AvatarPrediction(this, this.#motions);
+        if (this.#inputs.wanted) prediction.input(this.#inputs.wanted);
+        this.#poses.predict(prediction);
+      }
+      this.#isLoading = false;
+      if (this.#isClosed) this.#poses.close();
+    } catch (error) {
+      console.error("nowcast: the code that shows poses could not be loaded", error);
+    }
   }
 
   #loaded(open: OpenSession): void {
@@ -504,6 +543,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#end.abort();
     clearInterval(this.#runTimer);
     this.#inputs.stop();
+    this.#poses?.close();
     this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));
     this.#unsentActions += this.#waitingChat.splice(0).length;
     this.#changeStatus("closed");

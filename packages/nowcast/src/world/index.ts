@@ -37,36 +37,23 @@ export {
 export { type Walker, walkerOf } from "./describe/walker.js";
 export { findRoom, isPrivateRoom, privateRoom } from "./find-room.js";
 export {
-  createInterpolator,
-  type InterpolationSource,
-  type Interpolator,
-  type InterpolatorOptions,
-  type Pose,
-} from "./interpolation/interpolation.js";
-export {
   angleBetween,
   eulerToQuaternion,
   type NumberArray,
   quaternionToEuler,
 } from "./interpolation/rotation.js";
 export { joinWorld } from "./join.js";
-export type { AvatarMotion, AvatarMotions } from "./poses/motion-prediction.js";
-export {
-  createPoses,
-  type Poses,
-  type PosesOptions,
-  type PosesSource,
-} from "./poses/poses.js";
-export { createPredictor } from "./prediction/predictor.js";
-export type { PredictionSource, Predictor, PredictorOptions } from "./prediction/source.js";
 export { type Seat, type SeatClaim, tabSeat } from "./tab-seat.js";
 export type { EntityOf, WorldOf, WorldTypes } from "./typed-world.js";
 export type {
   Action,
   Asset,
+  AvatarMotion,
+  AvatarMotions,
   Connection,
   Definition,
   DespawnReason,
+  Display,
   Entity,
   EntityId,
   EntityListener,
@@ -80,6 +67,8 @@ export type {
   OwnedPose,
   Player,
   PlayerId,
+  Pose,
+  Prediction,
   Quaternion,
   ReportOutcome,
   RoomQuery,

@@ -18,6 +18,11 @@ export class InputSender {
     this.#send = send;
   }
 
+  /** The newest input; `undefined` before the first one, and after {@link forget}. */
+  get wanted(): Input | undefined {
+    return this.#wanted;
+  }
+
   set(input: Input): void {
     this.#wanted ??= createInput();
     writeInput(input, this.#wanted);

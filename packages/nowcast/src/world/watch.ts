@@ -4,7 +4,7 @@ import type { Entity, EntityId, EntityListener, World } from "./world.js";
 
 /** Implements {@link World.onEntity}. */
 export function watchEntities(
-  world: Pick<World, "on" | "entities">,
+  world: World,
   of: string | EntityId,
   listener: EntityListener,
   { signal }: WaitOptions = {},
@@ -48,7 +48,7 @@ export function watchEntities(
 
 /** Implements {@link World.onAttribute}. */
 export function watchAttribute(
-  world: Pick<World, "on" | "entities">,
+  world: World,
   of: string | EntityId,
   attribute: string,
   listener: (value: unknown, entity: Entity) => void,

@@ -205,6 +205,72 @@ export interface Input {
   readonly jump: boolean;
 }
 
+/** A pose in three dimensions: an `Object3D` of three.js is one. */
+export interface Pose {
+  readonly position: { x: number; y: number; z: number };
+  readonly quaternion: { x: number; y: number; z: number; w: number };
+}
+
+/**
+ * The motion of the avatars of one kind. It takes the same steps as the world's rules, 60 a second. You define the
+ * state type `S`. Treat states as immutable: the newest 256 are kept, and steps are repeated from them.
+ */
+export interface AvatarMotion<S = unknown> {
+  /**
+   * Reads the state after a step from the server's entity. `predicted` is the state that was predicted for the same
+   * step, for values that the server does not send, such as a velocity; `undefined` at the beginning.
+   */
+  read(entity: Entity, predicted: S | undefined): S;
+  /** Takes a step of 1/60 s. */
+  step(state: S, input: Input): S;
+  /** Writes the pose of a state. */
+  pose(state: S, out: Pose): void;
+}
+
+/** Motions by the name of the avatar's kind. */
+export type AvatarMotions = Readonly<Record<string, AvatarMotion>>;
+
+/** The last frame: its moment, and how its poses were made. */
+export interface Display {
+  /** The displayed moment, in steps of the world with a fraction. */
+  readonly tick: number;
+  /** Delay of that moment behind the newest possible data, in milliseconds: the cost of smoothness. */
+  readonly delayMs: number;
+  /** Age of the displayed state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
+  ageMs(id: EntityId): number;
+  /** Number of frames in which entities were extrapolated, because the next snapshot arrived too late. */
+  readonly starvedFrames: number;
+  /** Whether the local avatar is displayed at its predicted pose. */
+  readonly isPredicted: boolean;
+  /** The item that the local avatar holds: predicted or, later, from the avatar's attribute `holding`. */
+  readonly holding: EntityId | undefined;
+  /**
+   * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw
+   * of the input and of the camera, so that they turn with the ground.
+   */
+  readonly carriedYaw: number;
+  /** Figures of the prediction; `undefined` until there is an avatar to predict, and its code is loaded. */
+  readonly prediction: Prediction | undefined;
+}
+
+/** The steps of the local avatar, for measurements. */
+export interface Prediction {
+  /** The newest step of this client; a step lasts 1/60 s. */
+  readonly step: number;
+  /** The displayed moment, in steps of this client with a fraction. */
+  readonly moment: number;
+  /** Distance of the displayed position from the predicted one, in metres: corrections not shown yet. */
+  readonly offsetM: number;
+  /** Distance between the server's newest position and the prediction for its step, in metres. */
+  readonly errorM: number;
+  /** Number of positions from the server that differed from the prediction. */
+  readonly corrections: number;
+  /** Number of steps that were left out, because no frame was drawn for too long. */
+  readonly skippedSteps: number;
+  /** Writes the predicted position after a step. Returns false for a step that is no longer stored. */
+  predicted(step: number, out: { [axis: number]: number }): boolean;
+}
+
 /**
  * The status, with the same meaning for both protocols. `connecting`: until the first welcome.
  * `open`: from a welcome on. `reconnecting`: from the loss of a connection until the next welcome,
@@ -406,6 +472,11 @@ export interface JoinOptions {
   readonly seat?: Seat | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
+  /**
+   * Step functions for local avatars that are not walkers, by the name of their kind. Without one, such an avatar is
+   * interpolated.
+   */
+  readonly motions?: AvatarMotions | undefined;
   /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. */
   readonly impair?: CarrierWrapper | undefined;
 }
@@ -453,6 +524,25 @@ export interface World {
   /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
+
+  /**
+   * Chooses the moment that {@link World.pose} shows. Call it once a frame, with the time of `performance.now()`. From the
+   * first call on, the local avatar is predicted if it walks or has a motion, and everything that is attached to it or held
+   * by it moves with the prediction. All other entities are interpolated. The code for this is loaded meanwhile.
+   *
+   * ```ts
+   * function frame(nowMs: number) {
+   *   world.input(controls);
+   *   world.frame(nowMs);
+   *   for (const [id, mesh] of meshes) world.pose(id, mesh);
+   * }
+   * ```
+   */
+  frame(nowMs: number): void;
+  /** Writes the pose of an entity at the moment of the last frame. Returns false for an entity that is not in the world. */
+  pose(id: EntityId, out: Pose): boolean;
+  /** The last frame, for displays and measurements. */
+  readonly display: Display;
 
   /**
    * Sets the current input. The input is a state: only the newest counts, so call this method as often as you like. The

@@ -1,6 +1,6 @@
 /** The part of the test that runs in a page, and in a worker of that page; both load this module. */
 import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
-import { createInterpolator, type Interpolator, joinWorld } from "../../src/world/index.js";
+import { joinWorld, type World } from "../../src/world/index.js";
 import { connectPatiently, End, live } from "../channel/life.js";
 
 declare const WorkerGlobalScope: (new () => object) | undefined;
@@ -30,7 +30,7 @@ const BYTES_MAX = 1_500;
 
 /** A world whose movement is drawn. */
 interface Watched {
-  readonly interpolator: Interpolator;
+  readonly world: World;
   snapshots: number;
 }
 
@@ -129,11 +129,11 @@ const lab = {
   async watch(url: string, carrier: "webtransport" | "websocket"): Promise<void> {
     const world = joinWorld(url, { carriers: [carrier] });
     await world.ready;
-    const started: Watched = { interpolator: createInterpolator(world), snapshots: 0 };
+    const started: Watched = { world, snapshots: 0 };
     world.on("snapshot", () => {
       started.snapshots += 1;
     });
-    setInterval(() => started.interpolator.sample(performance.now()), 1_000 / 60);
+    setInterval(() => world.frame(performance.now()), 1_000 / 60);
     watched = started;
   },
 
@@ -143,8 +143,8 @@ const lab = {
   },
 
   viewDelay(): { readonly delayMs: number; readonly snapshots: number } {
-    const { interpolator, snapshots } = watched!;
-    return { delayMs: interpolator.delayMs, snapshots };
+    const { world, snapshots } = watched!;
+    return { delayMs: world.display.delayMs, snapshots };
   },
 };
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createInterpolator, createPredictor, joinWorld, type World } from "../../src/world/index.js";
+import { joinWorld, type World } from "../../src/world/index.js";
 import { FarLink } from "../far-link.js";
 import { ServerProcess } from "../server-process.js";
 import { waitFor } from "../wait-for.js";
@@ -75,9 +75,8 @@ describe("at 100 ms", () => {
     ada.on("event:tagged", ({ payload }) => {
       told.push({ ...(payload as { seen: number; now: number }), atMs: performance.now() });
     });
-    const interpolator = createInterpolator(ada);
     await waitFor("Ben on Ada's screen", () => ada.entities.has(ben.avatarId!));
-    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
     const given: { x: number; delayMs: number; isGuessed: boolean; atMs: number }[] = [];
     // Returns the tags that a server can judge: Ben was at his received position, and the view was not too old.
     const clear = () =>
@@ -92,9 +91,9 @@ describe("at 100 ms", () => {
     let before = 0;
     while (clear().length < TRIES && performance.now() < endMs) {
       await frame();
-      interpolator.sample(performance.now());
-      interpolator.pose(ben.avatarId!, pose);
-      const x = pose.position[0]!;
+      ada.frame(performance.now());
+      ada.pose(ben.avatarId!, pose);
+      const { x } = pose.position;
       // Ben runs to and fro; yaw −π/2 faces X.
       if (Math.abs(x) > 3.5 && Math.sign(x) === direction) direction = -direction;
       ben.input({ ...STILL, forward: 1, run: true, yaw: (-direction * Math.PI) / 2 });
@@ -103,8 +102,8 @@ describe("at 100 ms", () => {
       const isThere = (before - wanted) * direction < 0 && (x - wanted) * direction >= 0;
       before = x;
       if (!isThere || performance.now() < settledMs) continue;
-      const { delayMs } = interpolator;
-      const isGuessed = interpolator.ageMs(ben.avatarId!) > delayMs + 1;
+      const { delayMs } = ada.display;
+      const isGuessed = ada.display.ageMs(ben.avatarId!) > delayMs + 1;
       given.push({ x, delayMs, isGuessed, atMs: performance.now() });
       await ada.act("tag");
     }
@@ -127,7 +126,6 @@ describe("at 100 ms", () => {
     const ada = await come(address, "Ada", 20);
     const told: { x: number; z: number }[] = [];
     ada.on("event:stopped", ({ payload }) => told.push(payload as { x: number; z: number }));
-    const predictor = createPredictor(ada);
     const steps: number[] = [];
     const places: number[][] = [];
     const endMs = performance.now() + 120_000;
@@ -135,16 +133,18 @@ describe("at 100 ms", () => {
     for (let frames = 0; told.length < TRIES && performance.now() < endMs; frames++) {
       await frame();
       const yaw = Math.floor(frames / 25) * 2;
-      predictor.input({ ...STILL, forward: 1, run: true, yaw });
-      predictor.sample(performance.now());
+      ada.input({ ...STILL, forward: 1, run: true, yaw });
+      ada.frame(performance.now());
+      const { prediction } = ada.display;
+      if (prediction === undefined) continue;
       // The result of the nearer of two steps is known in the next frame.
       while (places.length < steps.length) {
         const place = [0, 0, 0];
-        if (!predictor.predicted(steps[places.length]!, place)) break;
+        if (!prediction.predicted(steps[places.length]!, place)) break;
         places.push(place);
       }
       if (frames < 100 || frames % 20 !== 0) continue;
-      steps.push(Math.round(predictor.moment));
+      steps.push(Math.round(prediction.moment));
       await ada.act("stop");
     }
     expect(told.length).toBeGreaterThanOrEqual(TRIES);

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Actor,
-  HeldItemPrediction,
-  type HeldItemSource,
-} from "../../src/world/prediction/held-item-prediction.js";
+import { createPoseBuffer } from "../../src/world/poses/layer.js";
+import { type Actor, HeldItemPrediction } from "../../src/world/prediction/held-item-prediction.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import type { Action, Entity, EntityId, Kind, WorldEvents } from "../../src/world/world.js";
+import type { Action, Entity, EntityId, Kind, World, WorldEvents } from "../../src/world/world.js";
 
 const FRAME_S = 1 / 60;
 const AVATAR = 1 as EntityId;
@@ -80,7 +77,7 @@ class Rig {
       definition: { version: 1, kinds: [], actions: ACTIONS, events: [], assets: [] },
       stats: { pingMs: 100 },
     };
-    this.hands = new HeldItemPrediction(source as unknown as HeldItemSource);
+    this.hands = new HeldItemPrediction(source as unknown as World);
   }
 
   act(name: string, args: Record<string, unknown> = {}): void {
@@ -95,14 +92,21 @@ class Rig {
     this.#refused({ action: name, reason: "no" });
   }
 
+  /** Draws the block, which the server has at `told`, and returns whether it was placed. */
+  place(told: readonly number[]): { position: number[]; isPlaced: boolean } {
+    const pose = createPoseBuffer();
+    pose.position.set(told);
+    const isPlaced = this.hands.place(BLOCK, pose);
+    return { position: [...pose.position], isPlaced };
+  }
+
   /** Runs `count` frames, and returns the drawn positions of the block. The server has it at `told`. */
   frames(count: number, told: readonly number[] = this.block, solids: readonly Solid[] = []): number[][] {
     return Array.from({ length: count }, () => {
       this.nowMs += FRAME_S * 1000;
-      this.hands.advance(FRAME_S, this.nowMs, ADA, solids, solids.length);
-      const position = [...told];
-      this.hands.place(BLOCK, position);
-      return position;
+      this.hands.acknowledge();
+      this.hands.advance({ frameMs: this.nowMs, frameS: FRAME_S }, ADA, solids, solids.length);
+      return this.place(told).position;
     });
   }
 }
@@ -129,7 +133,7 @@ describe("a grabbed block", () => {
     expect(jump(going)).toBeLessThan(0.03);
     expect(going.at(-1)!).toEqual([0, 1, -1.2]);
     expect(rig.hands.holding).toBe(BLOCK);
-    expect(rig.hands.place(BLOCK, [0, 0, 0])).toBe(false);
+    expect(rig.place([0, 0, 0]).position).toEqual([0, 0, 0]);
   });
 
   it("glides back when the server refuses, and when it does nothing in time", () => {
@@ -205,6 +209,6 @@ describe("a thrown block", () => {
       rig.act("throw", { power: 1 });
     }
     rig.frames(200);
-    expect(rig.hands.place(BLOCK, [0, 0, 0])).toBe(false);
+    expect(rig.place([0, 0, 0]).position).toEqual([0, 0, 0]);
   });
 });

@@ -1,7 +1,7 @@
 /** What a second client shows of entities that the rules of a real world put elsewhere. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Impairment } from "../../src/impair/index.js";
-import { createPoses, type EntityId, joinWorld, type Poses, type World } from "../../src/world/index.js";
+import { type EntityId, joinWorld, type World } from "../../src/world/index.js";
 import { waitFor } from "../wait-for.js";
 import { serveWorld, type WorldFolder } from "../world-folder.js";
 
@@ -43,7 +43,6 @@ afterAll(async () => {
 /** A client that shows the world, and the places where it showed an entity. */
 class Viewer {
   readonly world: World;
-  readonly poses: Poses;
   shown: number[] = [];
   watched: EntityId | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -56,19 +55,17 @@ class Viewer {
       networkHz,
       impair,
     });
-    this.poses = createPoses(this.world);
     this.#timer = setInterval(() => this.#frame(), FRAME_MS);
   }
 
   #frame(): void {
-    this.poses.sample(performance.now());
-    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
-    if (this.watched !== undefined && this.poses.pose(this.watched, pose)) this.shown.push(pose.position[0]!);
+    this.world.frame(performance.now());
+    const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
+    if (this.watched !== undefined && this.world.pose(this.watched, pose)) this.shown.push(pose.position.x);
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.poses.close();
     this.world.close();
   }
 }

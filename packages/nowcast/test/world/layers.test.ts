@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { DEFAULT_LAYERS, layersOf, pass } from "../../src/world/prediction/layers.js";
-import type { Entity, EntityId, Kind } from "../../src/world/world.js";
+import type { Entity, EntityId, Kind, World } from "../../src/world/world.js";
 
 const kindOf = (layers: Record<string, unknown>): Kind =>
   ({ body: { motion: "fixed", shape: "box", size: [1, 1, 1], ...layers } }) as unknown as Kind;
@@ -39,7 +39,10 @@ describe("collision layers", () => {
   it("keep walls out of the world in which the walker that passes them is predicted", () => {
     const walls = [wall(1, {}), wall(2, { layer: 1 }), wall(3, { ignores: 0b100 })];
     const world = new CollisionWorld(
-      { on: () => () => undefined, entities: new Map(walls.map((entity) => [entity.id, entity])) },
+      {
+        on: () => () => undefined,
+        entities: new Map(walls.map((entity) => [entity.id, entity])),
+      } as unknown as World,
       70,
     );
     const near = (): number => {

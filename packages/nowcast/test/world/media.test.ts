@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { readWalker } from "../../src/world/describe/walker.js";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Mover } from "../../src/world/prediction/mover.js";
-import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
+import type { Entity, EntityId, Input, Kind, World } from "../../src/world/world.js";
 
 const entity = (id: number, body: Record<string, unknown>, position: readonly number[]): Entity =>
   ({
@@ -16,7 +16,7 @@ const entity = (id: number, body: Record<string, unknown>, position: readonly nu
 
 function worldOf(...entities: Entity[]): CollisionWorld {
   const known = new Map(entities.map((one) => [one.id, one]));
-  const world = new CollisionWorld({ on: () => () => undefined, entities: known }, 70);
+  const world = new CollisionWorld({ on: () => () => undefined, entities: known } as unknown as World, 70);
   world.gather({ px: 0, py: 0, pz: 0 }, 5, 9 as EntityId, undefined);
   return world;
 }

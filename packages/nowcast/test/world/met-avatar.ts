@@ -1,7 +1,8 @@
 /** Repeats a recorded walk in which the local avatar runs into another player's avatar. */
 import { readFileSync } from "node:fs";
-import { createPredictor } from "../../src/world/prediction/predictor.js";
-import type { PredictionSource } from "../../src/world/prediction/source.js";
+import type { PosedWorld } from "../../src/world/posed-world.js";
+import { createPoseBuffer } from "../../src/world/poses/layer.js";
+import { AvatarPrediction } from "../../src/world/prediction/avatar-prediction.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { entityOf, kind } from "./prediction-rig.js";
 
@@ -52,21 +53,20 @@ export function replay(): { own: number[]; other: number[] } {
     },
     entities: new Map<EntityId, Entity>([floor, own, other].map((entity) => [entity.id, entity])),
     avatarId: own.id,
+    avatar: own,
     status: "open",
     connection: "steady",
-    input: () => undefined,
     inputAtStep: () => true,
-    countSteps: () => undefined,
-  } as unknown as PredictionSource;
-  const predictor = createPredictor(source, { nowMs: () => nowMs });
+  } as unknown as PosedWorld;
+  const predictor = new AvatarPrediction(source);
   const rowAt = (step: number) => STEPS[Math.max(0, step - SETTLE_STEPS)];
-  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const pose = createPoseBuffer();
   const errors = { own: [] as number[], other: [] as number[] };
   for (let frame = 1; frame < STEPS.length + SETTLE_STEPS; frame++) {
     // A little later than the steps of the first frame's clock, so that each frame takes exactly one step.
     nowMs = frame * STEP_MS + (frame > 1 ? 0.05 : 0);
     predictor.input(inputOf(rowAt(predictor.step + 1) ?? STEPS.at(-1)!));
-    predictor.sample(nowMs);
+    predictor.frame(nowMs, { place: () => true });
     const answered = predictor.step - LAG_STEPS;
     const row = rowAt(answered);
     if (row?.[5] !== undefined && answered > 0) {
@@ -87,10 +87,11 @@ export function replay(): { own: number[]; other: number[] } {
     }
     const now = rowAt(predictor.step);
     if (frame <= SETTLE_STEPS || now?.[5] === undefined) continue;
-    predictor.pose(pose);
-    errors.own.push(distance(pose.position, placeAt(now, 5)));
-    const drawn = [...other.position];
-    if (predictor.place(other.id, drawn)) errors.other.push(distance(drawn, placeAt(now, 8)));
+    predictor.place(own.id, pose);
+    errors.own.push(distance([...pose.position], placeAt(now, 5)));
+    pose.position.set(other.position);
+    if (predictor.layers.some((layer) => layer.place(other.id, pose)))
+      errors.other.push(distance([...pose.position], placeAt(now, 8)));
   }
   predictor.close();
   return errors;

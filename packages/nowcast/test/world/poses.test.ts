@@ -1,9 +1,21 @@
 /** The one source of poses: the local avatar, entities on it, and step functions of a page. */
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
-import type { AvatarMotion, Pose } from "../../src/world/index.js";
-import { createPoses, type Poses, type PosesOptions, type PosesSource } from "../../src/world/poses/poses.js";
-import type { Entity, EntityId, Input, PlayerId, WorldEvents } from "../../src/world/world.js";
+import type { PosedWorld } from "../../src/world/posed-world.js";
+import type { PoseBuffer } from "../../src/world/poses/layer.js";
+import { Poses } from "../../src/world/poses/poses.js";
+import { AvatarPrediction } from "../../src/world/prediction/avatar-prediction.js";
+import { WalkerPrediction } from "../../src/world/prediction/walker-prediction.js";
+import type {
+  AvatarMotion,
+  AvatarMotions,
+  Entity,
+  EntityId,
+  Input,
+  PlayerId,
+  Pose,
+  WorldEvents,
+} from "../../src/world/world.js";
 import { entityOf, kind, STILL } from "./prediction-rig.js";
 import { mulberry32 } from "./random.js";
 
@@ -12,18 +24,27 @@ const STEP_MS = 1000 / 60;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 /** A world of four entities at x = their id, whose server is the test. */
 class FakeWorld {
   readonly emitter = new Emitter<WorldEvents>();
   readonly entities = new Map<EntityId, Mutable<Entity>>();
   readonly avatarId = AVATAR;
+
+  get avatar(): Entity {
+    return this.entities.get(AVATAR)!;
+  }
+
   readonly status = "open";
   readonly connection = "steady";
   readonly definition = undefined;
-  readonly stats = { pingMs: 0 } as PosesSource["stats"];
+  readonly stats = { pingMs: 0 };
+  readonly stepHz = 60;
   /** The newest step of the client, and its input. */
   newest: readonly [number, Input] | undefined;
-  inputs: Input[] = [];
 
   constructor(avatarKind = kind("car", [1, 1, 1])) {
     for (const id of [AVATAR, BLOCK, BALL, FLAG]) {
@@ -34,14 +55,6 @@ class FakeWorld {
 
   readonly on = <K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void) =>
     this.emitter.on(type, listener);
-
-  input(input: Input): void {
-    this.inputs.push(input);
-  }
-
-  act(): Promise<void> {
-    return Promise.resolve();
-  }
 
   inputAtStep(number: number, changes: readonly Input[]): boolean {
     this.newest = [number, changes[0]!];
@@ -63,43 +76,50 @@ class FakeWorld {
   }
 }
 
-function posesOf(world: FakeWorld, options: PosesOptions = {}): Poses {
-  return createPoses(world as unknown as PosesSource, {
-    ...options,
-    interpolation: { earliestMs: (readMs) => readMs, whenFree: (callback) => callback() },
-  });
+/** The poses of a world, with a prediction if there are motions or `true` is given. */
+function posesOf(world: FakeWorld, motions?: AvatarMotions): Poses {
+  const posed = world as unknown as PosedWorld;
+  const poses = new Poses(posed, { earliestMs: (readMs) => readMs, whenFree: (callback) => callback() });
+  if (motions) poses.predict(new AvatarPrediction(posed, motions));
+  return poses;
 }
 
-/** Makes the predictor predict the avatar's pose, which `write` changes. */
-function predictAvatar(poses: Poses, write: (pose: Pose) => void): void {
-  vi.spyOn(poses.predictor!, "pose").mockImplementation((pose) => {
+/** The poses of a walking avatar, whose predicted pose `write` changes. */
+function predictAvatar(write: (pose: PoseBuffer) => void): { poses: Poses; world: FakeWorld } {
+  const world = new FakeWorld({ ...kind("person", [1, 1, 1]), walker: {} });
+  vi.spyOn(WalkerPrediction.prototype, "pose").mockImplementation((pose) => {
+    const { position, rotation } = world.avatar;
+    pose.position.set(position);
+    pose.quaternion.set(rotation);
     write(pose);
-    return true;
   });
+  return { poses: posesOf(world, {}), world };
+}
+
+function createPose(): Pose {
+  return { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
 }
 
 function placeOf(poses: Poses, id: EntityId): number[] {
-  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const pose = createPose();
   expect(poses.pose(id, pose)).toBe(true);
-  return [...pose.position, pose.quaternion[1]!].map((part) => Math.round(part * 1e9) / 1e9 + 0);
+  const { x, y, z } = pose.position;
+  return [x, y, z, pose.quaternion.y].map((part) => Math.round(part * 1e9) / 1e9 + 0);
 }
 
 it("an attached entity turns with the shown avatar around its centre", () => {
-  const poses = posesOf(new FakeWorld());
-  predictAvatar(poses, ({ quaternion }) => {
+  const { poses } = predictAvatar(({ quaternion }) => {
     quaternion[1] = Math.SQRT1_2;
     quaternion[3] = Math.SQRT1_2;
   });
-  poses.sample(16);
+  poses.frame(16);
   // The flag is three metres beside the avatar along x; a quarter turn to the left puts it along -z.
   expect(placeOf(poses, FLAG)).toEqual([AVATAR, 0, -(FLAG - AVATAR), Math.round(Math.SQRT1_2 * 1e9) / 1e9]);
   poses.close();
 });
 
 it("an attached entity keeps its distance while the avatar turns by a third between two snapshots", () => {
-  const world = new FakeWorld();
-  const poses = posesOf(world);
-  predictAvatar(poses, () => {});
+  const { poses, world } = predictAvatar(() => {});
   const [avatar, flag] = [world.entities.get(AVATAR)!, world.entities.get(FLAG)!];
   const errors: number[] = [];
   for (let tick = 1; tick <= 40; tick++) {
@@ -121,11 +141,11 @@ it("an attached entity keeps its distance while the avatar turns by a third betw
       ackedInputSequence: 0,
     });
     for (let frame = 0; frame < 3; frame++) {
-      poses.sample(tick * 50 + frame * STEP_MS);
-      const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+      poses.frame(tick * 50 + frame * STEP_MS);
+      const pose = createPose();
       const [ax, , az] = placeOf(poses, AVATAR);
       poses.pose(FLAG, pose);
-      if (tick > 4) errors.push(Math.abs(Math.hypot(pose.position[0]! - ax!, pose.position[2]! - az!) - 3));
+      if (tick > 4) errors.push(Math.abs(Math.hypot(pose.position.x - ax!, pose.position.z - az!) - 3));
     }
   }
   expect(errors.length).toBeGreaterThan(100);
@@ -133,12 +153,12 @@ it("an attached entity keeps its distance while the avatar turns by a third betw
   poses.close();
 });
 
-it("poses without prediction pass the input on to the world", () => {
+it("poses without prediction leave the input to the world", () => {
   const world = new FakeWorld();
-  const poses = posesOf(world, { predict: false });
-  poses.input({ ...STILL, forward: 1 });
-  poses.sample(16);
-  expect(world.inputs).toEqual([{ ...STILL, forward: 1 }]);
+  const poses = posesOf(world);
+  expect(poses.input({ ...STILL, forward: 1 })).toBe(false);
+  poses.frame(16);
+  expect(world.newest).toBeUndefined();
   expect(poses.isPredicted).toBe(false);
   poses.close();
 });
@@ -156,26 +176,26 @@ const DRIVE: AvatarMotion<Car> = {
     return { x: x + next / 60, speed: next };
   },
   pose: ({ x }, { position }: Pose) => {
-    position[0] = x;
-    position[1] = position[2] = 0;
+    position.x = x;
+    position.y = position.z = 0;
   },
 };
 
 /** Plays the frames of a second, with a server that takes the same steps six steps later, pushed by `push` metres once. */
-function drive(push: number): { errors: number[]; shown: number[]; poses: Poses; world: FakeWorld } {
+function drive(push: number): { errors: number[]; shown: number[]; poses: Poses } {
   const world = new FakeWorld();
-  const poses = posesOf(world, { motions: { car: DRIVE as AvatarMotion } });
+  const poses = posesOf(world, { car: DRIVE as AvatarMotion });
   world.welcome();
   let server: Car = { x: AVATAR, speed: 0 };
   const inputs = new Map<number, Input>();
   const [errors, shown]: [number[], number[]] = [[], []];
-  poses.sample(0);
+  poses.frame(0);
   const first = world.newest![0];
   for (let frame = 1; frame <= 120; frame++) {
     const input = { ...STILL, forward: frame < 60 ? 1 : -0.5 };
-    poses.input(input);
+    expect(poses.input(input)).toBe(true);
     inputs.set(first + frame, input);
-    poses.sample(frame * STEP_MS + 1);
+    poses.frame(frame * STEP_MS + 1);
     shown.push(placeOf(poses, AVATAR)[0]!);
     const step = first + frame - 6;
     if (step <= first) continue;
@@ -186,13 +206,12 @@ function drive(push: number): { errors: number[]; shown: number[]; poses: Poses;
     for (let at = step + 1; at <= first + frame; at++) ahead = DRIVE.step(ahead, inputs.get(at)!);
     errors.push(Math.abs(shown.at(-1)! - ahead.x));
   }
-  return { errors, shown, poses, world };
+  return { errors, shown, poses };
 }
 
 it("an avatar with a step function is shown at once where its steps lead", () => {
-  const { errors, shown, poses, world } = drive(0);
+  const { errors, shown, poses } = drive(0);
   expect(poses.isPredicted).toBe(true);
-  expect(world.inputs).toEqual([]);
   expect(shown.length).toBe(120);
   // A frame lies at most one step of 6 m/s after the newest whole step.
   expect(Math.max(...errors)).toBeLessThan(0.11);
@@ -216,10 +235,10 @@ it("a new avatar keeps the direction in which the world placed it until the page
   world.entities.get(AVATAR)!.rotation = [0, Math.sin(0.5), 0, Math.cos(0.5)];
   const poses = posesOf(world, {});
   world.welcome();
-  poses.sample(performance.now());
+  poses.frame(performance.now());
   expect(world.newest?.[1].yaw).toBeCloseTo(1, 2);
   poses.input({ ...STILL, yaw: -2 });
-  poses.sample(performance.now() + 3 * STEP_MS);
+  poses.frame(performance.now() + 3 * STEP_MS);
   expect(world.newest?.[1].yaw).toBeCloseTo(-2, 2);
   poses.close();
 });
@@ -235,7 +254,7 @@ it.each([21, 70])("a rider is drawn on its cart at %i m/s, whichever of their up
   block.parent = AVATAR;
   ball.parent = BLOCK;
   const random = mulberry32(3);
-  const poses = posesOf(world, { predict: false });
+  const poses = posesOf(world);
   let worst = 0;
   for (let tick = 3; tick < 900; tick += 3) {
     const yaw = tick / 60;
@@ -249,12 +268,12 @@ it.each([21, 70])("a rider is drawn on its cart at %i m/s, whichever of their up
     const snapshot = { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 };
     world.emitter.emit("snapshot", snapshot);
     for (let frame = 0; frame < 3; frame++) {
-      poses.sample((tick + frame) * STEP_MS);
+      poses.frame((tick + frame) * STEP_MS);
       if (tick < 60) continue;
-      const at = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+      const at = createPose();
       poses.pose(AVATAR, at);
-      const [x, , z] = at.position as [number, number, number];
-      const turn = 2 * Math.atan2(at.quaternion[1]!, at.quaternion[3]!);
+      const { x, z } = at.position;
+      const turn = 2 * Math.atan2(at.quaternion.y, at.quaternion.w);
       for (const id of [BLOCK, BALL]) {
         const beside = (id - AVATAR) * 1.5;
         const [dx, , dz] = placeOf(poses, id) as [number, number, number];

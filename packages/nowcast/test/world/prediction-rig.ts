@@ -1,12 +1,12 @@
 /** A server with a walker behind an emulated link, and a client that predicts it. */
 
 import { AdjustedGait, readWalker } from "../../src/world/describe/walker.js";
+import type { InputChange, PosedWorld } from "../../src/world/posed-world.js";
+import { createPoseBuffer, type PoseLayer } from "../../src/world/poses/layer.js";
+import { AvatarPrediction } from "../../src/world/prediction/avatar-prediction.js";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Mover } from "../../src/world/prediction/mover.js";
-import { createPredictor } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import type { PredictionSource, Predictor } from "../../src/world/prediction/source.js";
-import type { InputChange } from "../../src/world/steps.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
 
@@ -79,14 +79,17 @@ export function entityOf(id: number, of: Kind, position: [number, number, number
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Listener = (event: never) => void;
 
+/** An interpolation that shows every entity where it is. */
+const EVERYWHERE: PoseLayer = { place: () => true };
+
 /** A server with one walker behind a link, in virtual time; it takes steps as defined in `spec/WORLD.md`. */
 export class Rig {
   nowMs = 0;
   readonly mover = new Mover();
   /** Bodies that the client does not know of. */
   readonly hidden: Solid[] = [];
-  readonly source: PredictionSource;
-  readonly predictor: Predictor;
+  readonly source: PosedWorld;
+  readonly predictor: AvatarPrediction;
   /** For each frame: the jump of the shown position relative to the predicted path. */
   readonly jumps: number[] = [];
   readonly errors: number[] = [];
@@ -110,6 +113,8 @@ export class Rig {
   #hasGivenUp = false;
   #least = [0, 0];
   #tick = 0;
+  /** The world's step before the newest jump. */
+  #jumpTick = Number.POSITIVE_INFINITY;
   /** The steps of received actions. */
   readonly #leaps: number[] = [];
   #attributes: Record<string, number | boolean> = {};
@@ -120,7 +125,7 @@ export class Rig {
   strides = 0;
   /** Messages of the client. */
   sent = 0;
-  #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  readonly #place = [0, 0, 0];
   readonly #course: Course | undefined;
   /** The platform at its place on the server. */
   readonly #platform = new Solid();
@@ -150,28 +155,22 @@ export class Rig {
       on,
       entities: this.#entities,
       avatarId: AVATAR,
+      avatar: this.#avatar,
       status: "open",
       connection: "steady",
-      input: () => undefined,
       inputAtStep: (number: number, changes: readonly InputChange[]) => {
         this.sent++;
         const copies = changes.map((change) => ({ ...change }));
         this.#fly("up", () => this.#receive(number, copies));
         return true;
       },
-      countSteps: () => undefined,
       definition: { version: 1, kinds: [], actions: [LEAP], events: [], assets: [] },
-      act: () => {
-        const step = Math.round(this.predictor.moment);
-        this.#fly("up", () => this.#leaps.push(step));
-        return Promise.resolve();
-      },
     };
-    this.source = source as unknown as PredictionSource;
+    this.source = source as unknown as PosedWorld;
     if (course !== undefined) this.#avatar.position = [0, course(0)[1] + 1.4, 0];
     this.mover.restart(...this.#avatar.position);
     this.#surroundings = new CollisionWorld(this.source, 70);
-    this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
+    this.predictor = new AvatarPrediction(this.source);
   }
 
   /** Advances the time, with one frame every 1/60 s. `controls` returns the input of each frame. */
@@ -184,14 +183,22 @@ export class Rig {
       if (Math.floor(this.nowMs / FRAME_MS) === Math.floor((this.nowMs - 1) / FRAME_MS)) continue;
       const offsetM = this.predictor.offsetM;
       this.predictor.input(controls(this.nowMs));
-      this.predictor.sample(this.nowMs);
+      this.predictor.frame(this.nowMs, EVERYWHERE);
       this.jumps.push(Math.max(0, offsetM - this.predictor.offsetM));
     }
   }
 
   get shown(): number[] {
-    this.predictor.pose(this.#pose);
-    return this.#pose.position;
+    const pose = createPoseBuffer();
+    this.predictor.place(AVATAR, pose);
+    return [...pose.position];
+  }
+
+  /** Acts as `World.act` does. */
+  act(action: string): void {
+    const step = Math.round(this.predictor.moment);
+    this.#fly("up", () => this.#leaps.push(step));
+    this.predictor.acted(action, {});
   }
 
   /** The rules change the speeds of the avatar, or freeze it. */
@@ -201,6 +208,7 @@ export class Rig {
 
   teleport(x: number, y: number, z: number): void {
     this.mover.restart(x, y, z);
+    this.#jumpTick = this.#tick;
   }
 
   #land(): void {
@@ -273,9 +281,10 @@ export class Rig {
 
   /** The height of the shown avatar above the shown platform, in metres. */
   get feetM(): number {
-    const shown = [...this.#entities.get(PLATFORM)!.position];
-    this.predictor.place(PLATFORM, shown);
-    return this.shown[1]! - 0.9 - shown[1]! - PLATFORM_HALF[1]!;
+    const shown = createPoseBuffer();
+    shown.position.set(this.#entities.get(PLATFORM)!.position);
+    for (const layer of this.predictor.layers) layer.place(PLATFORM, shown);
+    return this.shown[1]! - 0.9 - shown.position[1]! - PLATFORM_HALF[1]!;
   }
 
   #serve(): void {
@@ -329,8 +338,8 @@ export class Rig {
       this.#launch(input.yaw);
     }
     const { px, py, pz } = this.mover;
-    if (!this.predictor.predicted(step, this.#pose.position)) return;
-    const [x, y, z] = this.#pose.position;
+    if (!this.predictor.predicted(step, this.#place)) return;
+    const [x, y, z] = this.#place;
     this.errors.push(Math.hypot(px - x!, py - y!, pz - z!));
   }
 
@@ -352,8 +361,10 @@ export class Rig {
     const ackedInputSequence = (this.#next - 1) & 0xffff;
     const { place, yaw } = courseAt(this.#course, this.#tick);
     const attributes = this.#attributes;
+    const jumpTick = this.#jumpTick;
     this.#fly("down", () => {
       if (tick <= this.#avatar.tick) return;
+      this.#avatar.hasJumped = this.#avatar.tick <= jumpTick && jumpTick < tick;
       const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
       this.#avatar.position = rounded as [number, number, number];
       this.#avatar.attributes = attributes;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import type { EntityId, Input } from "../../src/world/world.js";
+import type { EntityId, Input, World } from "../../src/world/world.js";
 import {
   AHEAD,
   entityOf,
@@ -135,7 +135,7 @@ describe("one's own avatar", () => {
     const [, y] = rig.shown;
     const { corrections } = rig.predictor;
     rig.errors.length = 0;
-    void rig.predictor.act(LEAP.name);
+    rig.act(LEAP.name);
     rig.run(FRAME_MS + 1, () => AHEAD);
     expect(rig.shown[1]! - y!).toBeGreaterThan(0.05);
     rig.run(2_500, () => AHEAD);
@@ -268,7 +268,10 @@ describe("one's own avatar", () => {
     );
     const sort = vi.spyOn(Array.prototype, "sort");
     const surroundings = new CollisionWorld(
-      { on: () => () => undefined, entities: new Map(crowd.map((body) => [body.id, body])) },
+      {
+        on: () => () => undefined,
+        entities: new Map(crowd.map((body) => [body.id, body])),
+      } as unknown as World,
       70,
     );
     surroundings.gather({ px: 0, py: 90, pz: 0 }, 6, 1 as EntityId, undefined);

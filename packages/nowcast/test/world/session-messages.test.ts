@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
 import {
-  createPoses,
   type EntityId,
   type JoinOptions,
   joinWorld,
@@ -12,7 +11,6 @@ import {
   type WorldEvents,
 } from "../../src/world/index.js";
 import type { Definition } from "../../src/world/session/generated/messages.js";
-import { type StepSink, stepSinkOf } from "../../src/world/steps.js";
 import { waitFor } from "../wait-for.js";
 import { greeting, ScriptedSession, WELCOME } from "./scripted-session.js";
 import { entity, type Fields, fields, kind, payload, player, screen, values } from "./server-words.js";
@@ -284,7 +282,6 @@ describe("messages of a client on a session", () => {
     const world = join(server);
     const snapshots = collect(world, "snapshot");
     await world.ready;
-    expect(stepSinkOf(world).lastInputSequence).toBe(0);
     world.input({ ...STILL, forward: 1 });
     world.input({ ...STILL, forward: 1 });
     await waitFor("the first", () => server.controls.length === 1);
@@ -294,7 +291,6 @@ describe("messages of a client on a session", () => {
       [1, 1],
       [2, 0.5],
     ]);
-    expect(stepSinkOf(world).lastInputSequence).toBe(2);
     server.replicate(payload(103, 1, []));
     await waitFor("the snapshot", () => snapshots.length === 1);
     server.replicate(payload(106, 2, []));
@@ -313,21 +309,32 @@ describe("messages of a client on a session", () => {
     server.replicate(payload(110, 0, [{ group: 0, tick: 109, rows: new Map([[SHEEP, [0, 0, 0]]]) }]));
     server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: SHEEP }));
     await waitFor("the avatar", () => world.avatar !== undefined);
-    const poses = createPoses(world);
-    const frame = (): void => poses.sample(performance.now());
-    frame();
-    expect(poses.isPredicted).toBe(true);
+    let tick = 110;
+    const frame = (): void => {
+      server.replicate(payload(++tick, 0, []));
+      world.frame(performance.now());
+    };
+    world.input({ ...STILL, forward: 0 });
+    await waitFor("the prediction", () => {
+      frame();
+      return world.display.isPredicted;
+    });
+    const earlier = server.controls.length;
     const goes = (): boolean => {
       frame();
       return server.steps.some(({ steps }) => steps.some(({ forward }) => forward === 1));
     };
     world.input({ ...STILL, forward: 1 });
     await waitFor("steps with the input", goes);
-    expect(server.controls).toEqual([]);
-    poses.close();
+    expect(server.controls.length).toBe(earlier);
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: null }));
+    await waitFor("the end of the prediction", () => {
+      frame();
+      return !world.display.isPredicted;
+    });
     world.input({ ...STILL, right: 1 });
-    await waitFor("the input without steps", () => server.controls.length > 0);
-    expect(server.controls[0]).toMatchObject({ right: 1 });
+    await waitFor("the input without steps", () => server.controls.length > earlier);
+    expect(server.controls.at(-1)).toMatchObject({ right: 1 });
   });
 
   it("sends declared actions in order, and its requests", async () => {
@@ -352,31 +359,36 @@ describe("messages of a client on a session", () => {
     expect(world.stats.unsentActions).toBe(0);
   });
 
-  it("sends the step of an action while it counts steps, and the delay and moment of its display", async () => {
+  it("sends the step of an action while it predicts, and the delay and moment of its display", async () => {
     const server = await serve();
     const world = join(server);
-    const steps = stepSinkOf(world) as StepSink;
-    steps.setViewDelay(90);
     await world.ready;
-    steps.setViewDelay(103);
-    steps.setViewDelay(Number.MAX_VALUE, 1_234.25);
-    steps.countSteps(() => 65_535);
     await world.act("shear");
-    steps.countSteps(undefined);
-    steps.setViewDelay(0);
+    server.put(SHEEP, entity({ kind: 1 }));
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: SHEEP }));
+    const snapshot = (tick: number) =>
+      server.replicate(payload(tick, 0, [{ group: 0, tick: tick - 1, rows: new Map([[SHEEP, [0, 0, 0]]]) }]));
+    snapshot(110);
+    await waitFor("the avatar", () => world.avatar !== undefined);
+    let tick = 110;
+    await waitFor("the prediction", () => {
+      world.frame(performance.now());
+      snapshot(++tick);
+      return world.display.isPredicted && world.display.tick > 0;
+    });
     await world.act("shear");
-    const acts = (): unknown[] =>
-      server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
+    const acts = (): { step: number | null; shown: number | null }[] =>
+      server.received.flatMap((said) =>
+        typeof said === "object" && "Act" in said ? [said.Act as { step: number; shown: number }] : [],
+      );
     await waitFor("both actions", () => acts().length === 2);
-    expect(acts()).toMatchObject([
-      { step: 65_535, shown: 1_234.25 },
-      { step: null, shown: null },
-    ]);
-    // A value that changes again at once is sent later.
-    await waitFor("the view", () => server.views.length === 1);
-    expect(server.views).toEqual([104]);
-    expect(() => steps.setViewDelay(Number.NaN)).toThrow(NowcastError);
-    expect(() => steps.setViewDelay(90, Number.NaN)).toThrow(NowcastError);
+    expect(acts()[0]).toMatchObject({ step: null, shown: null });
+    expect(acts()[1]!.step).toBe(Math.round(world.display.prediction!.moment) & 0xffff);
+    expect(acts()[1]!.shown).toBeCloseTo(world.display.tick, 1);
+    await waitFor("the view", () => server.views.length > 0);
+    // A delay that changes again at once is sent later.
+    expect(server.views.length).toBe(1);
+    expect(server.views[0]! % 4).toBe(0);
   });
 
   it("reports the outcome of actions by promises, and numbers durable ones", async () => {

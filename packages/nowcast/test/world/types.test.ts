@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { createInterpolator, joinWorld, type WorldOf } from "../../src/world/index.js";
+import { joinWorld, type WorldOf } from "../../src/world/index.js";
 
 /** The output of `nowcast gen`. */
 type Football = {
@@ -24,7 +24,6 @@ test("a world with known types has typed actions, attributes and events", () => 
   world.act("kick", { power: "hard" });
   for (const ball of world.entitiesOf("ball"))
     expectTypeOf(ball.attributes.last).toEqualTypeOf<number | null>();
-  createInterpolator(world).close();
   world.close();
   expect(world.status).toBe("closed");
 });

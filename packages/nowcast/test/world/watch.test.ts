@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import { watchAttribute, watchEntities } from "../../src/world/watch.js";
-import type { Entity, EntityId, WorldEvents } from "../../src/world/world.js";
+import type { Entity, EntityId, World, WorldEvents } from "../../src/world/world.js";
 import { entityOf, kind } from "./prediction-rig.js";
 
 const [BALL, SHEEP] = [kind("ball", [1, 1, 1]), kind("sheep", [1, 1, 1])];
@@ -28,6 +28,10 @@ class FakeWorld {
     this.emitter.emit("despawn", { entities: [entity], reason: "gone" });
   }
 
+  get asWorld(): World {
+    return this as unknown as World;
+  }
+
   change(id: number, changes: Partial<Mutable<Entity>>): void {
     const entity = this.entities.get(id as EntityId)!;
     const names = Object.keys(changes.attributes ?? {});
@@ -41,7 +45,7 @@ it("a listener of a kind sees present and later entities, and their leaving", ()
   world.spawn(1, BALL);
   world.spawn(2, SHEEP);
   const seen: string[] = [];
-  const stop = watchEntities(world, "ball", ({ id }) => {
+  const stop = watchEntities(world.asWorld, "ball", ({ id }) => {
     seen.push(`+${id}`);
     return () => seen.push(`-${id}`);
   });
@@ -65,8 +69,8 @@ it("a listener of one entity ends with its signal and with the world", () => {
       seen.push(`-${name}`);
     };
   };
-  watchEntities(world, 7 as EntityId, note("a"), { signal: abort.signal });
-  watchEntities(world, 7 as EntityId, note("b"));
+  watchEntities(world.asWorld, 7 as EntityId, note("a"), { signal: abort.signal });
+  watchEntities(world.asWorld, 7 as EntityId, note("b"));
   world.spawn(6, BALL);
   world.spawn(7, BALL);
   abort.abort();
@@ -79,7 +83,7 @@ it("a listener of an attribute receives its present value and each change", () =
   const world = new FakeWorld();
   world.spawn(1, SHEEP, { wool: 1 });
   const seen: unknown[] = [];
-  const stop = watchAttribute(world, "sheep", "wool", (wool, { id }) => seen.push([id, wool]));
+  const stop = watchAttribute(world.asWorld, "sheep", "wool", (wool, { id }) => seen.push([id, wool]));
   world.spawn(2, SHEEP);
   world.change(1, { attributes: { wool: 0.5 } });
   world.change(1, { attributes: { name: "Dolly" } });

@@ -177,7 +177,7 @@ export class RoomView {
   }
 
   #frame(nowMs: number, seconds: number): void {
-    this.#view.sample(nowMs);
+    this.world.frame(nowMs);
     if (this.#followed !== undefined && this.#view.pose(this.#followed, this.#pose)) {
       const { x, y, z } = this.#pose;
       this.#goal.set(x, y, z).sub(this.#controls.target);

@@ -25,7 +25,7 @@ it("is bundled by Vite in a folder of its own, with its peers, as the page of th
 it("has the example of its guide, which is compiled", () => {
   const example = readFileSync(join(PACKAGE, "test/example.ts"), "utf8");
   expect(blocksOf(GUIDE, "ts")[0]).toBe(example);
-  // A camera that reads a pose before the view samples the frame shows the avatar's position of the previous frame.
-  expect(example.indexOf("view.sample(")).toBeGreaterThan(0);
-  expect(example.indexOf("view.sample(")).toBeLessThan(example.indexOf("view.pose("));
+  // A camera that reads a pose before the frame shows the avatar's position of the previous frame.
+  expect(example.indexOf("world.frame(")).toBeGreaterThan(0);
+  expect(example.indexOf("world.frame(")).toBeLessThan(example.indexOf("world.pose("));
 });

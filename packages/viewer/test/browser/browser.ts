@@ -198,13 +198,18 @@ export class Visitor {
   /** Position and quaternion of every block, as this page shows them now. */
   blocks(): Promise<{ readonly id: number; readonly position: number[]; readonly quaternion: number[] }[]> {
     return this.page.evaluate(() => {
-      const { world, interpolator } = window.nowcast;
+      const { world } = window.nowcast;
       return [...world!.entities.values()]
         .filter((entity) => entity.kind.name === "block")
         .map((entity) => {
-          const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
-          interpolator!.pose(entity.id, pose);
-          return { id: entity.id as number, ...pose };
+          const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
+          world!.pose(entity.id, pose);
+          const { position, quaternion } = pose;
+          return {
+            id: entity.id as number,
+            position: Object.values(position),
+            quaternion: Object.values(quaternion),
+          };
         });
     });
   }
@@ -234,9 +239,9 @@ export class Visitor {
   /** The step of the last received motion, and the newest received step. */
   quiet(): Promise<{ readonly lastMotion: number; readonly shown: number }> {
     return this.page.evaluate(() => {
-      const { world, interpolator } = window.nowcast;
+      const { world } = window.nowcast;
       const ticks = [...world!.entities.values()].map((entity) => entity.tick);
-      return { lastMotion: Math.max(...ticks), shown: interpolator!.tick };
+      return { lastMotion: Math.max(...ticks), shown: world!.display.tick };
     });
   }
 

@@ -67,12 +67,12 @@ async function timeToSight(mover: Visitor, watcher: Visitor): Promise<Sight> {
 
 /** Runs in a page: notes when a key is pressed, when the avatar is shown elsewhere, and the longest frame until then. */
 function watchForStep(avatar: number): void {
-  const { world, interpolator } = window.nowcast;
+  const { world } = window.nowcast;
   const notes = document.documentElement.dataset;
-  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
   const entity = [...world!.entities.values()].find((candidate) => candidate.id === avatar)!;
-  interpolator!.pose(entity.id, pose);
-  const [startX, startZ] = [pose.position[0]!, pose.position[2]!];
+  world!.pose(entity.id, pose);
+  const [startX, startZ] = [pose.position.x, pose.position.z];
   Object.assign(notes, { seen: "", pressed: "", longest: "0" });
   const press = (event: KeyboardEvent): void => {
     notes["pressed"] = String(performance.timeOrigin + event.timeStamp);
@@ -83,8 +83,8 @@ function watchForStep(avatar: number): void {
     const nowMs = performance.now();
     notes["longest"] = String(Math.max(Number(notes["longest"]), nowMs - lastMs));
     lastMs = nowMs;
-    interpolator!.pose(entity.id, pose);
-    const away = Math.hypot(pose.position[0]! - startX, pose.position[2]! - startZ);
+    world!.pose(entity.id, pose);
+    const away = Math.hypot(pose.position.x - startX, pose.position.z - startZ);
     if (away <= 0.02) requestAnimationFrame(watch);
     else notes["seen"] = String(performance.timeOrigin + nowMs);
   };
@@ -95,9 +95,9 @@ function watchForStep(avatar: number): void {
 async function standsStill(visitor: Visitor, id: number): Promise<void> {
   await waitFor("the avatar to stop", () =>
     visitor.page.evaluate((avatar) => {
-      const { world, interpolator } = window.nowcast;
+      const { world } = window.nowcast;
       const entity = [...world!.entities.values()].find((candidate) => candidate.id === avatar)!;
-      return interpolator!.tick > entity.tick + world!.stats.snapshotIntervalMs! * 0.06 + 30;
+      return world!.display.tick > entity.tick + world!.stats.snapshotIntervalMs! * 0.06 + 30;
     }, id),
   );
 }

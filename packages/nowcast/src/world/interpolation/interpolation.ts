@@ -1,21 +1,12 @@
-import { type StepSink, stepSinkOf } from "../steps.js";
-import type { Entity, EntityId, EntityPath, World } from "../world.js";
+import type { PosedWorld } from "../posed-world.js";
+import type { PoseBuffer, PoseLayer } from "../poses/layer.js";
+import type { Entity, EntityId, EntityPath } from "../world.js";
 import { type NumberArray, slerp } from "./rotation.js";
 import { SnapshotTimeline } from "./snapshot-timeline.js";
 import { StallWatch } from "./stall-watch.js";
 
-/** A pose at the moment that is drawn. Any arrays of three and four numbers can be used. */
-export interface Pose {
-  readonly position: NumberArray;
-  /** x, y, z, w. */
-  readonly quaternion: NumberArray;
-}
-
-export interface InterpolatorOptions {
-  /** Minimum age of the drawn moment, in milliseconds; 0 by default. */
-  readonly delayMsMin?: number;
-  /** Maximum age of the drawn moment, in milliseconds; 1,000 by default. */
-  readonly delayMsMax?: number;
+/** The clock of a recorded or simulated world. */
+export interface InterpolatorClock {
   /**
    * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that arrives during a frame
    * is read only after the frame. That wait is not a delay of the network.
@@ -30,56 +21,18 @@ export interface InterpolatorOptions {
 }
 
 /**
- * Draws a world smoothly, although the server sends only a few snapshots a second. The interpolator shows the recent
+ * The lowest layer of poses. It shows the recent
  * past, for which the next snapshot is already known. Positions are interpolated by cubic Hermite curves without
- * overshoot (Fritsch and Carlson, Monotone Piecewise Cubic Interpolation, 1980). A teleported entity jumps at once. If
- * a snapshot is missing, moving entities are extrapolated for a tenth of a second.
+ * overshoot (Fritsch and Carlson, Monotone Piecewise Cubic Interpolation, 1980). An entity that jumped is shown nowhere
+ * between the two places. If a snapshot is missing, moving entities are extrapolated for a tenth of a second.
  *
- * ```ts
- * const interpolator = createInterpolator(world);
- * const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
- * function frame(nowMs: number) {
- *   interpolator.sample(nowMs);
- *   for (const id of world.entities.keys()) if (interpolator.pose(id, pose)) draw(id, pose);
- * }
- * ```
- *
- * Neither `sample` nor `pose` allocates.
+ * Neither `sample` nor `place` allocates.
  */
-export interface Interpolator {
-  /** Chooses the moment to show. Call it once a frame, with the time of `performance.now()`. */
-  sample(nowMs: number): void;
-  /** Writes the pose at that moment. Returns false if the entity does not exist. */
-  pose(id: EntityId, out: Pose): boolean;
-  /** Delay of the shown moment behind the newest possible data, in milliseconds: the cost of smoothness. */
-  readonly delayMs: number;
-  /** Age of the shown state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
-  ageMs(id: EntityId): number;
-  /** The moment that is shown, in steps of the world with a fraction. */
-  readonly tick: number;
-  /**
-   * Number of frames in which entities were extrapolated because the next snapshot arrived too
-   * late.
-   */
-  readonly starvedFrames: number;
-  /** Stops listening to the world. */
-  close(): void;
-}
-
-/** The source of an interpolator: a `World`, to which it reports its view delay, or a recording of one. */
-export type InterpolationSource = Pick<World, "on" | "entities">;
-
-export function createInterpolator(
-  source: InterpolationSource,
-  options: InterpolatorOptions = {},
-): Interpolator {
-  return new SnapshotInterpolator(source, options);
-}
-
-class SnapshotInterpolator implements Interpolator {
+export class Interpolator implements PoseLayer {
+  /** Number of frames in which entities were extrapolated because the next snapshot arrived too late. */
   starvedFrames = 0;
 
-  readonly #timeline: SnapshotTimeline;
+  readonly #timeline = new SnapshotTimeline();
   readonly #tracks = new Map<EntityId, PoseTrack>();
   readonly #stopListening: (() => void)[];
   /** The shown moment and the newest received step. */
@@ -96,31 +49,23 @@ class SnapshotInterpolator implements Interpolator {
   readonly #noteFree = (): void => {
     this.#freeMs = performance.now();
   };
-  readonly #sink: Partial<StepSink>;
   readonly #stalls: Pick<StallWatch, "earliestMs"> & { close?(): void };
 
-  constructor(source: InterpolationSource, options: InterpolatorOptions) {
-    this.#sink = stepSinkOf(source);
-    const { earliestMs } = options;
+  constructor(world: PosedWorld, { whenFree, earliestMs }: InterpolatorClock = {}) {
     this.#stalls = earliestMs === undefined ? new StallWatch() : { earliestMs };
-    this.#timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
-    this.#whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
-    for (const entity of source.entities.values()) this.#add(entity);
+    this.#whenFree = whenFree ?? ((callback) => void setTimeout(callback, 0));
+    this.#restart(world.stepHz, 0);
+    for (const entity of world.entities.values()) this.#add(entity);
     this.#stopListening = [
-      source.on("welcome", ({ tick, stepHz }) => {
-        this.#timeline.restart(stepHz);
-        this.#moment.stepHz = stepHz;
-        this.#moment.newestTick = tick;
-        this.#previousTick = tick;
-      }),
-      source.on("spawn", ({ entities }) => {
+      world.on("welcome", ({ tick, stepHz }) => this.#restart(stepHz, tick)),
+      world.on("spawn", ({ entities }) => {
         for (const entity of entities) this.#add(entity);
       }),
-      source.on("despawn", ({ entities }) => {
+      world.on("despawn", ({ entities }) => {
         for (const entity of entities) this.#tracks.delete(entity.id);
       }),
-      source.on("change", ({ entity }) => this.#tracks.get(entity.id)?.place(entity)),
-      source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
+      world.on("change", ({ entity }) => this.#tracks.get(entity.id)?.place(entity)),
+      world.on("snapshot", ({ tick, receivedAtMs, moved }) => {
         if (tick > this.#moment.newestTick) this.#previousTick = this.#moment.newestTick;
         this.#moment.newestTick = tick;
         this.#timeline.record(tick, receivedAtMs, this.#earliestMs(receivedAtMs));
@@ -132,20 +77,24 @@ class SnapshotInterpolator implements Interpolator {
     ];
   }
 
+  /** Delay of the shown moment behind the newest possible data, in milliseconds: the cost of smoothness. */
   get delayMs(): number {
     return this.#timeline.delayMs;
   }
 
+  /** The moment that is shown, in steps of the world with a fraction. */
   get tick(): number {
     return this.#timeline.tick;
   }
 
+  /** Whether there is a moment to show: after the first snapshot of a connection. */
+  get isRunning(): boolean {
+    return this.#timeline.isRunning;
+  }
+
+  /** Chooses the moment to show. */
   sample(nowMs: number): void {
     this.#timeline.advance(nowMs);
-    this.#sink.setViewDelay?.(
-      this.#timeline.delayMs,
-      this.#timeline.isRunning ? this.#timeline.tick : undefined,
-    );
     this.#frameMs = nowMs;
     if (!Number.isNaN(this.#freeMs)) this.#whenFree(this.#noteFree);
     this.#freeMs = Number.NaN;
@@ -153,13 +102,14 @@ class SnapshotInterpolator implements Interpolator {
     if (this.#moment.tick > this.#moment.newestTick) this.starvedFrames++;
   }
 
-  pose(id: EntityId, out: Pose): boolean {
+  place(id: EntityId, out: PoseBuffer): boolean {
     const track = this.#tracks.get(id);
     if (track === undefined) return false;
     track.at(this.#moment, out);
     return true;
   }
 
+  /** Age of the shown state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
   ageMs(id: EntityId): number {
     const track = this.#tracks.get(id);
     const known = Math.max(this.#moment.newestTick, track?.newestTick ?? 0);
@@ -188,6 +138,13 @@ class SnapshotInterpolator implements Interpolator {
     return Math.min(unstalledMs, this.#frameMs);
   }
 
+  #restart(stepHz: number, tick: number): void {
+    this.#timeline.restart(stepHz);
+    this.#moment.stepHz = stepHz;
+    this.#moment.newestTick = tick;
+    this.#previousTick = tick;
+  }
+
   #add(entity: Entity): void {
     this.#tracks.set(entity.id, new PoseTrack(entity));
   }
@@ -197,9 +154,6 @@ class SnapshotInterpolator implements Interpolator {
 const QUEUE_MS = 8;
 /** Longest extrapolation without a new sample, in seconds. */
 const EXTRAPOLATION_S_MAX = 0.1;
-/** Maximum speed in metres a second. A larger jump between two samples is a teleport. */
-const SPEED_MAX = 60;
-const TELEPORT_M_MIN = 1;
 /** Number of samples: enough for one second at 60 snapshots a second. */
 const SAMPLES_MAX = 64;
 /** Entities that never moved need a single sample. The buffer grows with the first motion. */
@@ -324,7 +278,7 @@ class PoseTrack {
   }
 
   /** Writes the pose at a moment. Entities without an update stood still up to the newest step. */
-  at(moment: Moment, out: Pose): void {
+  at(moment: Moment, out: PoseBuffer): void {
     this.#adaptLag(moment);
     this.#shownTick = moment.tick - this.lag;
     this.#interpolate(moment, out);
@@ -357,7 +311,7 @@ class PoseTrack {
     for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + glide[axis]! * share;
   }
 
-  #interpolate({ newestTick: knownTick, stepHz }: Moment, out: Pose): void {
+  #interpolate({ newestTick: knownTick, stepHz }: Moment, out: PoseBuffer): void {
     const tick = this.#shownTick;
     let after = this.#newest;
     const newestTick = this.#ticks[after]!;
@@ -368,7 +322,7 @@ class PoseTrack {
     }
     for (let step = 1; step < this.#count; step++) {
       const before = (this.#newest - step + this.#capacity) % this.#capacity;
-      if (tick >= this.#ticks[before]!) return this.#between(before, after, step, stepHz, out);
+      if (tick >= this.#ticks[before]!) return this.#between(before, after, step, out);
       after = before;
     }
     this.#read(after, out);
@@ -383,8 +337,8 @@ class PoseTrack {
   }
 
   /** `before` is the sample `back` steps behind the newest. */
-  #between(before: number, after: number, back: number, stepHz: number, out: Pose): void {
-    if (this.#isJump(before, after, stepHz)) return this.#read(before, out);
+  #between(before: number, after: number, back: number, out: PoseBuffer): void {
+    if (this.#isJump(after)) return this.#read(before, out);
     const from = this.#ticks[before]!;
     const span = this.#ticks[after]! - from;
     const t = (this.#shownTick - from) / span;
@@ -392,8 +346,8 @@ class PoseTrack {
     const b = after * STRIDE;
     const earlier = back + 1 < this.#count ? (before - 1 + this.#capacity) % this.#capacity : before;
     const later = back > 1 ? (after + 1) % this.#capacity : after;
-    const first = earlier !== before && this.#isJump(earlier, before, stepHz) ? before : earlier;
-    const last = later !== after && this.#isJump(after, later, stepHz) ? after : later;
+    const first = earlier !== before && this.#isJump(before) ? before : earlier;
+    const last = later !== after && this.#isJump(later) ? after : later;
     for (let axis = 0; axis < 3; axis++) {
       const start = this.#poses[a + axis]!;
       const rise = this.#poses[b + axis]! - start;
@@ -408,10 +362,10 @@ class PoseTrack {
   }
 
   /** Extrapolates from the newest sample, with the motion between the two newest. */
-  #goOn(stepHz: number, out: Pose): void {
+  #goOn(stepHz: number, out: PoseBuffer): void {
     if (this.#count < 2) return;
     const before = (this.#newest - 1 + this.#capacity) % this.#capacity;
-    if (this.#isJump(before, this.#newest, stepHz)) return;
+    if (this.#isJump(this.#newest)) return;
     const most = Math.min(this.#shownTick - this.newestTick, EXTRAPOLATION_S_MAX * stepHz);
     for (let axis = 0; axis < 3; axis++) {
       out.position[axis] = out.position[axis]! + this.#slope(before, this.#newest, axis) * most;
@@ -424,18 +378,12 @@ class PoseTrack {
     return rise / (this.#ticks[after]! - this.#ticks[before]!);
   }
 
-  /** Whether the entity was teleported between two samples. */
-  #isJump(before: number, after: number, stepHz: number): boolean {
-    const [a, b] = [before * STRIDE, after * STRIDE];
-    if (this.#poses[b + 7] === 1) return true;
-    const dx = this.#poses[b]! - this.#poses[a]!;
-    const dy = this.#poses[b + 1]! - this.#poses[a + 1]!;
-    const dz = this.#poses[b + 2]! - this.#poses[a + 2]!;
-    const most = TELEPORT_M_MIN + (SPEED_MAX * (this.#ticks[after]! - this.#ticks[before]!)) / stepHz;
-    return dx * dx + dy * dy + dz * dz > most * most;
+  /** Whether the entity jumped to the place of a sample. */
+  #isJump(slot: number): boolean {
+    return this.#poses[slot * STRIDE + 7] === 1;
   }
 
-  #read(slot: number, out: Pose): void {
+  #read(slot: number, out: PoseBuffer): void {
     const at = slot * STRIDE;
     for (let axis = 0; axis < 3; axis++) out.position[axis] = this.#poses[at + axis]!;
     for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;

@@ -23,6 +23,8 @@ const STALL_OVER_MS = 50;
 const STALL_ARRIVALS_MS_MAX = 1_500;
 /** If a snapshot is earlier than expected by more than this, the local clock stood still, or a long queue emptied. */
 const EARLY_MS = 100;
+/** Maximum delay of the shown moment. */
+const DELAY_MS_MAX = 1_000;
 /** Margin for a late frame, in addition to the measured need. */
 const MARGIN_MS = 5;
 
@@ -39,8 +41,6 @@ export class SnapshotTimeline {
   tick = 0;
   delayMs = 0;
 
-  readonly #delayMsMin: number;
-  readonly #delayMsMax: number;
   readonly #needs = new Float64Array(NEEDS_MAX);
   readonly #sorted = new Float64Array(NEEDS_MAX);
   #needCount = 0;
@@ -57,11 +57,6 @@ export class SnapshotTimeline {
   #lastNowMs = Number.NaN;
   /** The time at which the first snapshot of a stall was read, or NaN. All later snapshots were delayed, too. */
   #stallMs = Number.NaN;
-
-  constructor(delayMsMin: number, delayMsMax: number) {
-    this.#delayMsMin = delayMsMin;
-    this.#delayMsMax = delayMsMax;
-  }
 
   /**
    * Whether there is a moment to show. There is one after the first snapshot of this connection.
@@ -146,6 +141,6 @@ export class SnapshotTimeline {
     for (let i = 0; i < filled; i++) this.#sorted[i] = this.#needs[i]!;
     this.#sorted.sort();
     const enough = this.#sorted[filled < 16 ? filled - 1 : filled - 2]! + MARGIN_MS;
-    this.#targetDelayMs = Math.min(this.#delayMsMax, Math.max(this.#delayMsMin, enough));
+    this.#targetDelayMs = Math.min(DELAY_MS_MAX, Math.max(0, enough));
   }
 }

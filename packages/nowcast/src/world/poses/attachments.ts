@@ -1,7 +1,7 @@
 /** The poses of attached entities, relative to the entities to which they are attached. */
-import type { Pose } from "../interpolation/interpolation.js";
 import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
-import type { Entity, EntityId, World } from "../world.js";
+import type { Display, Entity, EntityId, World } from "../world.js";
+import { createPoseBuffer, type PoseBuffer, type PoseLayer } from "./layer.js";
 
 /**
  * An entity whose place differs from the mean by more than this, in metres, moves relative to its parent. Positions are rounded to
@@ -13,6 +13,8 @@ const STEADY_TURN = 0.004;
 const STEADY_COUNT = 3;
 const MEAN_SHARE = 1 / 32;
 const ENTITIES_MAX = 4_096;
+/** Longest chain of parents that is followed. */
+const PARENTS_MAX = 16;
 
 interface Attachment {
   readonly position: Float64Array;
@@ -26,17 +28,26 @@ const PLACE = new Float64Array(3);
 const TURN = new Float64Array(4);
 
 /**
- * Stores the mean poses of attached entities that do not move relative to their parents. Interpolated poses of such an
- * entity and of its parent do not fit together: the parent may be shown at another moment, and each of them is interpolated
- * on a straight line while the parent turns.
+ * Places attached entities on their parents, as the parents are shown. An entity that does not move relative to its parent has
+ * the mean of its received places: interpolated poses of the two do not fit together, because the parent may be shown at
+ * another moment, and each of them is interpolated on a straight line while the parent turns. All other entities move with
+ * the difference between the shown and the interpolated parent.
  */
-export class Attachments {
-  readonly #world: Pick<World, "on" | "entities">;
+export class Attachments implements PoseLayer {
+  readonly #world: World;
+  readonly #interpolator: PoseLayer;
+  readonly #shown: PoseLayer & Pick<Display, "isPredicted">;
   readonly #known = new Map<EntityId, Attachment>();
   readonly #releases: readonly (() => void)[];
+  /** The shown and the interpolated poses of parents, by the length of the chain from the entity that is placed. */
+  readonly #parents: PoseBuffer[] = [];
+  readonly #interpolated: PoseBuffer[] = [];
+  #depth = 0;
 
-  constructor(world: Pick<World, "on" | "entities">) {
+  constructor(world: World, interpolator: PoseLayer, shown: PoseLayer & Pick<Display, "isPredicted">) {
     this.#world = world;
+    this.#interpolator = interpolator;
+    this.#shown = shown;
     this.#releases = [
       world.on("snapshot", ({ moved }) => this.#onSnapshot(moved)),
       world.on("change", ({ entity, parts }) => {
@@ -53,17 +64,40 @@ export class Attachments {
     this.#known.clear();
   }
 
-  /** Whether the place of an entity on its parent is known and steady. */
-  has(id: EntityId): boolean {
-    return (this.#known.get(id)?.count ?? 0) >= STEADY_COUNT;
+  place(id: EntityId, out: PoseBuffer): boolean {
+    const { avatarId, entities } = this.#world;
+    const parentId = entities.get(id)?.parent;
+    const depth = this.#depth;
+    const isOwn = id === avatarId && this.#shown.isPredicted;
+    if (parentId === undefined || isOwn || depth >= PARENTS_MAX) return false;
+    this.#parents[depth] ??= createPoseBuffer();
+    const parent = this.#parents[depth]!;
+    this.#depth++;
+    const isThere = this.#shown.place(parentId, parent);
+    this.#depth--;
+    if (!isThere) return false;
+    const known = this.#known.get(id);
+    if (known === undefined || known.count < STEADY_COUNT) return this.#moveWith(parentId, parent, out);
+    rotateVector(parent.quaternion, known.position, PLACE);
+    for (let axis = 0; axis < 3; axis++) out.position[axis] = parent.position[axis]! + PLACE[axis]!;
+    multiplyRotations(parent.quaternion, known.quaternion, out.quaternion);
+    return true;
   }
 
-  /** Writes the pose of an entity of which {@link has} is true, on a parent with this pose. */
-  place(id: EntityId, parent: Pose, out: Pose): void {
-    const { position, quaternion } = this.#known.get(id)!;
-    rotateVector(parent.quaternion, position, PLACE);
-    for (let axis = 0; axis < 3; axis++) out.position[axis] = parent.position[axis]! + PLACE[axis]!;
-    multiplyRotations(parent.quaternion, quaternion, out.quaternion);
+  /** Moves an interpolated pose by the way from the interpolated parent to the shown one. */
+  #moveWith(parentId: EntityId, parent: PoseBuffer, out: PoseBuffer): boolean {
+    this.#interpolated[this.#depth] ??= createPoseBuffer();
+    const from = this.#interpolated[this.#depth]!;
+    if (!this.#interpolator.place(parentId, from)) return false;
+    for (let part = 0; part < 3; part++) INVERSE[part] = -from.quaternion[part]!;
+    INVERSE[3] = from.quaternion[3]!;
+    multiplyRotations(parent.quaternion, INVERSE, TURN);
+    const { position, quaternion } = out;
+    for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! - from.position[axis]!;
+    rotateVector(TURN, position, position);
+    for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + parent.position[axis]!;
+    multiplyRotations(TURN, quaternion, quaternion);
+    return true;
   }
 
   #onSnapshot(moved: readonly Entity[]): void {

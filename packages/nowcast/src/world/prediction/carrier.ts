@@ -1,9 +1,11 @@
 /** The body that carries a predicted avatar: it turns the avatar, and is drawn at the time of the avatar's prediction. */
-import type { NumberArray } from "../interpolation/rotation.js";
+import { Blend, type PoseBuffer, type PoseLayer } from "../poses/layer.js";
 import type { EntityId } from "../world.js";
 import type { CollisionWorld } from "./collision-world.js";
+import type { Glide } from "./glide.js";
 import { STEP_SECONDS } from "./mover.js";
 import type { Solid } from "./solid.js";
+import type { StepClock } from "./step-clock.js";
 
 /**
  * Time in which the drawn body under the avatar moves from its interpolated position to its
@@ -12,25 +14,27 @@ import type { Solid } from "./solid.js";
 const BLEND_S = 0.25;
 const PREDICTED = [0, 0, 0];
 
-export class Carrier {
+export class Carrier implements PoseLayer {
   /** The sum of the angles by which the body has turned the avatar, in radians. */
   yaw = 0;
   /** The world's step that is shown, with a fraction; NaN while it is unknown. */
   tick = Number.NaN;
-  /** Time since the last frame, in seconds. */
-  frameS = 0;
   readonly #world: CollisionWorld;
+  readonly #clock: StepClock;
+  /** The correction of the avatar that is not shown yet. The body moves with the avatar, so that the avatar does not slide over it. */
+  readonly #glide: Glide;
   #id: EntityId | undefined;
-  /** Weight of the predicted position in the drawn position: 0 to 1. */
-  #share = 0;
+  readonly #blend = new Blend(BLEND_S, BLEND_S);
 
-  constructor(world: CollisionWorld) {
+  constructor(world: CollisionWorld, clock: StepClock, glide: Glide) {
     this.#world = world;
+    this.#clock = clock;
+    this.#glide = glide;
   }
 
   reset(): void {
     this.#id = undefined;
-    this.#share = 0;
+    this.#blend.weight = 0;
   }
 
   /** Records that the avatar took this many steps on a moving solid, or without one. */
@@ -38,22 +42,18 @@ export class Carrier {
     const id = this.#world.carrierOf(solid);
     if (id !== undefined && id !== this.#id) {
       this.#id = id;
-      this.#share = 0;
+      this.#blend.weight = 0;
     }
-    const change = (id === undefined ? -this.frameS : this.frameS) / BLEND_S;
-    this.#share = Math.min(1, Math.max(0, this.#share + change));
+    this.#blend.advance(id !== undefined, this.#clock);
     if (id !== undefined) this.yaw += solid!.spin[1]! * STEP_SECONDS * steps;
   }
 
-  /**
-   * Moves `position` to the place at which the body is drawn. `offset` is the correction of the avatar that is not shown yet: the
-   * body moves with the avatar, so that the avatar does not slide over it. Returns false for every other body.
-   */
-  place(id: EntityId, position: { [axis: number]: number }, offset: NumberArray): boolean {
-    if (id !== this.#id || this.#share === 0 || Number.isNaN(this.tick)) return false;
+  /** Moves the body under the avatar to the place at which it is drawn. */
+  place(id: EntityId, { position }: PoseBuffer): boolean {
+    if (id !== this.#id || this.#blend.weight === 0 || Number.isNaN(this.tick)) return false;
     if (!this.#world.placeOf(id, this.tick, PREDICTED)) return false;
-    for (let axis = 0; axis < 3; axis++)
-      position[axis]! += (PREDICTED[axis]! + offset[axis]! - position[axis]!) * this.#share;
+    for (let axis = 0; axis < 3; axis++) PREDICTED[axis] = PREDICTED[axis]! + this.#glide.offset[axis]!;
+    this.#blend.move(position, PREDICTED);
     return true;
   }
 }

@@ -52,13 +52,13 @@ export class CollisionWorld {
   #ordered: Met[] = [];
   #isOrdered = true;
   readonly #releases: (() => void)[];
-  readonly #world: Pick<World, "on" | "entities">;
+  readonly #world: World;
   /** In kilograms. */
   #walkerMass: number;
   /** The collision layers of the walker. */
   #layers: Layers = DEFAULT_LAYERS;
 
-  constructor(world: Pick<World, "on" | "entities">, walkerMass: number) {
+  constructor(world: World, walkerMass: number) {
     this.#world = world;
     this.#walkerMass = walkerMass;
     this.#readAll();

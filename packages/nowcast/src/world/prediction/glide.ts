@@ -44,8 +44,8 @@ export class Glide {
     this.offset[2]! += dz;
   }
 
-  /** Shows a part of the correction in a frame of this duration. */
-  advance(frameS: number): void {
+  /** Shows a part of the correction in a frame. */
+  advance({ frameS }: { readonly frameS: number }): void {
     const left = this.lengthM;
     if (left === 0) return;
     const way = Math.max(GLIDE_PER_S, GLIDE_SHARE_PER_S * left) * Math.min(frameS, GLIDE_S_MAX);

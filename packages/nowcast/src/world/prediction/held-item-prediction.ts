@@ -1,9 +1,10 @@
 import { type Binding, bindingOf } from "../describe/binding.js";
 import { bodyOf } from "../describe/body.js";
-import type { NumberArray } from "../interpolation/rotation.js";
+import { Blend, type PoseBuffer, type PoseLayer } from "../poses/layer.js";
 import type { Entity, EntityId, World, WorldRecord } from "../world.js";
 import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
+import type { StepClock } from "./step-clock.js";
 
 /**
  * Time in which an item glides into the hands; then the time in which it glides from its predicted pose to the
@@ -29,8 +30,8 @@ export interface Actor {
   readonly gait: Gait;
 }
 
-/** The parts of a {@link World} that the prediction needs. */
-export type HeldItemSource = Pick<World, "on" | "entities" | "avatarId" | "definition" | "stats">;
+/** The time of a frame, and the time since the frame before it. */
+type FrameTime = Pick<StepClock, "frameMs" | "frameS">;
 
 interface PredictedItem {
   readonly id: EntityId;
@@ -41,8 +42,8 @@ interface PredictedItem {
   readonly velocity: Float64Array;
   /** Half the item's shortest edge, in metres: the minimum distance from obstacles. */
   readonly radius: number;
-  /** The weight of the predicted pose in the shown pose, from 0 to 1. */
-  weight: number;
+  /** The weight of the predicted pose in the shown pose. */
+  readonly blend: Blend;
   /** Whether the server has confirmed that the item is held. */
   wasHeld: boolean;
   /**
@@ -58,7 +59,9 @@ interface PredictedItem {
  * When the server acknowledges, refuses, or does not act in time, the shown pose glides to the
  * server's.
  */
-export class HeldItemPrediction {
+export class HeldItemPrediction implements PoseLayer {
+  /** The way from the interpolated avatar to the shown one: an item in its hands moves with it. */
+  readonly shift = new Float64Array(3);
   readonly #predicted: PredictedItem[] = [];
   readonly #contact = new Contact();
   /** The last shown position of the held item. */
@@ -66,9 +69,11 @@ export class HeldItemPrediction {
   /** The item that was in the hands in the last frame, according to the server. */
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
-  readonly #world: HeldItemSource;
+  readonly #world: World;
+  /** The time of the last frame. */
+  #frameMs = 0;
 
-  constructor(world: HeldItemSource) {
+  constructor(world: World) {
     this.#world = world;
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
@@ -76,9 +81,15 @@ export class HeldItemPrediction {
     });
   }
 
+  /** Ends the prediction for an avatar. */
+  end(): void {
+    this.shift.fill(0);
+    this.#predicted.length = 0;
+  }
+
   close(): void {
     this.#release();
-    this.#predicted.length = 0;
+    this.end();
   }
 
   /** The item in the hands, as shown. */
@@ -94,10 +105,11 @@ export class HeldItemPrediction {
 
   /** Shows the predicted effect of an action that was sent, if the world declares one. */
   act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
+    this.#frameMs = nowMs;
     const action = this.#world.definition?.actions.find((declared) => declared.name === name);
     const binding = action && bindingOf(action);
-    if (binding?.predict === "grab") this.#grab(binding, args, nowMs);
-    else if (binding?.predict === "throw") this.#throw(binding, args, actor, nowMs);
+    if (binding?.predict === "grab") this.#grab(binding, args);
+    else if (binding?.predict === "throw") this.#throw(binding, args, actor);
   }
 
   /** Whether an action's effect is shown that the server may not have answered yet. */
@@ -105,40 +117,37 @@ export class HeldItemPrediction {
     return this.#predicted.length > 0;
   }
 
-  /** Reads the item that the avatar holds according to the server. Call it in each frame without {@link advance}. */
-  acknowledge(): EntityId | undefined {
+  /** Reads the item that the avatar holds according to the server. Call it once a frame. */
+  acknowledge(): void {
     this.#lastAcknowledged = this.#acknowledgedHolding;
-    return this.#lastAcknowledged;
   }
 
   /** Advances by one frame. `solids` are the surrounding bodies, of which the first `count` are valid. */
-  advance(frameS: number, nowMs: number, actor: Actor, solids: readonly Solid[], count: number): void {
-    const acknowledged = this.acknowledge();
+  advance(frame: FrameTime, actor: Actor, solids: readonly Solid[], count: number): void {
+    const acknowledged = this.#lastAcknowledged;
     for (let at = this.#predicted.length - 1; at >= 0; at--) {
       const item = this.#predicted[at]!;
       const { id, isThrown, beganMs } = item;
       item.wasHeld ||= acknowledged === id;
       const isDone = item.wasHeld && (acknowledged === id) !== isThrown;
-      const isLate = nowMs - beganMs > PATIENCE_MS + (this.#world.stats.pingMs ?? 0);
+      const isLate = frame.frameMs - beganMs > PATIENCE_MS + (this.#world.stats.pingMs ?? 0);
       item.isOver ||= isDone || isLate || !this.#world.entities.has(id);
-      item.weight = item.isOver
-        ? item.weight - frameS / FALL_S
-        : Math.min(1, item.weight + (isThrown ? 1 : frameS / RISE_S));
-      if (item.weight <= 0) this.#predicted.splice(at, 1);
-      else if (isThrown) this.#fly(item, frameS, actor.gait.gravity, solids, count);
+      item.blend.advance(!item.isOver, frame);
+      if (item.isOver && item.blend.weight === 0) this.#predicted.splice(at, 1);
+      else if (isThrown) this.#fly(item, frame.frameS, actor.gait.gravity, solids, count);
       else this.#hold(item, actor);
     }
   }
 
-  /** Moves the drawn `position` of an item toward its predicted position. Returns false if the item is not predicted. */
-  place(id: EntityId, position: NumberArray): boolean {
+  /** Moves a held item with the avatar, and a grabbed or thrown one toward its predicted position. */
+  place(id: EntityId, { position }: PoseBuffer): boolean {
     const isHeld = id === this.#lastAcknowledged;
     if (this.#predicted.length === 0 && !isHeld) return false;
-    let isPredicted = false;
-    for (const { id: itemId, place, weight } of this.#predicted) {
+    let isPredicted = isHeld;
+    if (isHeld) for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + this.shift[axis]!;
+    for (const { id: itemId, place, blend } of this.#predicted) {
       if (itemId !== id) continue;
-      const share = weight * weight * (3 - 2 * weight);
-      for (let axis = 0; axis < 3; axis++) position[axis]! += (place[axis]! - position[axis]!) * share;
+      blend.move(position, place);
       isPredicted = true;
     }
     if (isHeld || id === this.holding) {
@@ -153,16 +162,16 @@ export class HeldItemPrediction {
     return typeof held === "number" ? (held as EntityId) : undefined;
   }
 
-  #grab(binding: Binding, args: WorldRecord, nowMs: number): void {
+  #grab(binding: Binding, args: WorldRecord): void {
     const id = binding.target && args[binding.target.argument];
     if (typeof id !== "number" || this.holding !== undefined) return;
-    this.#begin(id as EntityId, binding.action, false, nowMs);
+    this.#begin(id as EntityId, binding.action, false);
   }
 
-  #throw(binding: Binding, args: WorldRecord, actor: Actor, nowMs: number): void {
+  #throw(binding: Binding, args: WorldRecord, actor: Actor): void {
     const id = this.holding;
     if (id === undefined) return;
-    const thrown = this.#begin(id, binding.action, true, nowMs);
+    const thrown = this.#begin(id, binding.action, true);
     if (thrown === undefined) return;
     const power = numberOf(binding.charge && args[binding.charge.argument], 1);
     const pitch = numberOf(binding.pitch && args[binding.pitch.argument], 0);
@@ -173,21 +182,22 @@ export class HeldItemPrediction {
     for (let axis = 0; axis < 3; axis++) thrown.velocity[axis] = actor.velocity[axis]! + velocity[axis]!;
   }
 
-  #begin(id: EntityId, action: string, isThrown: boolean, nowMs: number): PredictedItem | undefined {
+  #begin(id: EntityId, action: string, isThrown: boolean): PredictedItem | undefined {
     const entity = this.#world.entities.get(id);
     if (entity === undefined) return undefined;
     const item: PredictedItem = {
       id,
       action,
       isThrown,
-      beganMs: nowMs,
+      beganMs: this.#frameMs,
       place: Float64Array.from(entity.position),
       velocity: new Float64Array(3),
       radius: Math.min(...halfEdges(entity)),
-      weight: 0,
+      blend: new Blend(RISE_S, FALL_S),
       wasHeld: false,
       isOver: false,
     };
+    if (isThrown) item.blend.weight = 1;
     if (this.#predicted.length >= PREDICTED_ITEMS_MAX) this.#predicted.shift();
     this.#predicted.push(item);
     return item;

@@ -19,9 +19,9 @@ interface Launch {
 
 export class PredictedLaunches {
   readonly #launches: Launch[] = [];
-  readonly #world: Pick<World, "definition">;
+  readonly #world: World;
 
-  constructor(world: Pick<World, "definition">) {
+  constructor(world: World) {
     this.#world = world;
   }
 

@@ -3,6 +3,7 @@
  * section 6). This prediction approximates them: two bodies exchange momentum, and separate slowly if they overlap.
  */
 import { type Walker, walkerOf } from "../describe/walker.js";
+import { Blend, type PoseBuffer, type PoseLayer } from "../poses/layer.js";
 import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
 import { Glide } from "./glide.js";
@@ -10,6 +11,7 @@ import { STEPS_KEPT } from "./history.js";
 import { type Layers, layersOf, pass } from "./layers.js";
 import type { Gait, Mover } from "./mover.js";
 import { Contact, Solid } from "./solid.js";
+import type { StepClock } from "./step-clock.js";
 
 const STEP_S = 1 / 60;
 /** Maximum number of other avatars around the local avatar. */
@@ -61,7 +63,7 @@ class Other {
   wallX = 0;
   wallZ = 0;
   /** The share of the prediction in the drawn position. */
-  weight = 0;
+  readonly blend = new Blend(ENTER_S, LEAVE_S);
   readonly glide = new Glide();
   #history: Float32Array | undefined;
 
@@ -100,9 +102,8 @@ class Other {
   }
 }
 
-export class OtherWalkers {
-  /** Time since the last frame, in seconds. */
-  frameS = 0;
+export class OtherWalkers implements PoseLayer {
+  readonly #clock: StepClock;
   readonly #others = new Map<EntityId, Other>();
   /** The same in an array, because the iterator of a map is garbage in each frame. */
   readonly #all: Other[] = [];
@@ -110,7 +111,7 @@ export class OtherWalkers {
   readonly #contact = new Contact();
   readonly #place = { px: 0, py: 0, pz: 0 };
   readonly #releases: readonly (() => void)[];
-  readonly #world: Pick<World, "on" | "entities">;
+  readonly #world: World;
   #own: EntityId | undefined;
   #mass = 70;
   #layers: Layers | undefined;
@@ -118,8 +119,9 @@ export class OtherWalkers {
   #step = 0;
   #isLook = false;
 
-  constructor(world: Pick<World, "on" | "entities">) {
+  constructor(world: World, clock: StepClock) {
     this.#world = world;
+    this.#clock = clock;
     this.#releases = [
       world.on("define", () => this.#readAll()),
       world.on("spawn", ({ entities }) => {
@@ -136,6 +138,14 @@ export class OtherWalkers {
     for (const release of this.#releases) release();
     this.#others.clear();
     this.#all.length = this.#near.length = 0;
+  }
+
+  /** Shows all avatars as they are interpolated. */
+  end(): void {
+    for (const other of this.#all) {
+      other.since = undefined;
+      other.blend.weight = 0;
+    }
   }
 
   /** Sets the local avatar, its mass in kilograms, and its collision layers. */
@@ -196,7 +206,7 @@ export class OtherWalkers {
   /** Resets all states to those after a step, because the later steps are taken again. */
   rewind(step: number): void {
     for (const other of this.#all) {
-      if (other.weight > 0) other.glide.from(other.state);
+      if (other.blend.weight > 0) other.glide.from(other.state);
       if (other.since === undefined) continue;
       if (other.since <= step) other.restore(step);
       else other.since = undefined;
@@ -205,7 +215,7 @@ export class OtherWalkers {
 
   /** Ends a replay: drawn positions move gradually to the new result. */
   repeated(): void {
-    for (const other of this.#all) if (other.weight > 0) other.glide.to(other.state);
+    for (const other of this.#all) if (other.blend.weight > 0) other.glide.to(other.state);
   }
 
   /** Compares the server's positions after a step. Returns whether the steps since then must be taken again. */
@@ -223,26 +233,24 @@ export class OtherWalkers {
     return isWrong;
   }
 
-  /** Advances the drawn positions by {@link OtherWalkers.frameS}. */
+  /** Advances the drawn positions by a frame. */
   advance(): void {
     for (const other of this.#all) {
-      if (other.since === undefined && other.weight === 0) continue;
-      const change = other.since === undefined ? -this.frameS / LEAVE_S : this.frameS / ENTER_S;
-      other.weight = Math.min(1, Math.max(0, other.weight + change));
-      other.glide.advance(this.frameS);
+      if (other.since === undefined && other.blend.weight === 0) continue;
+      other.blend.advance(other.since !== undefined, this.#clock);
+      other.glide.advance(this.#clock);
     }
   }
 
-  /** Moves an interpolated position toward the predicted one. Returns false for an avatar that was not touched. */
-  place(id: EntityId, position: { [axis: number]: number }, share: number): boolean {
+  /** Moves an avatar that was touched toward its predicted position. */
+  place(id: EntityId, { position }: PoseBuffer): boolean {
     const other = this.#others.get(id);
-    if (other === undefined || other.weight === 0) return false;
-    const { state, glide, weight } = other;
-    for (let axis = 0; axis < 3; axis++) {
-      const speed = other.since === undefined ? 0 : state[3 + axis]!;
-      const place = state[axis]! + speed * share * STEP_S + glide.offset[axis]!;
-      position[axis]! += (place - position[axis]!) * weight;
-    }
+    if (other === undefined || other.blend.weight === 0) return false;
+    const { state, glide } = other;
+    const seconds = other.since === undefined ? 0 : this.#clock.share * STEP_S;
+    for (let axis = 0; axis < 3; axis++)
+      PLACE[axis] = state[axis]! + state[3 + axis]! * seconds + glide.offset[axis]!;
+    other.blend.move(position, PLACE);
     return true;
   }
 
@@ -299,7 +307,7 @@ export class OtherWalkers {
   #enter(other: Other): void {
     other.since = this.#step - 1;
     other.wallX = other.wallZ = 0;
-    if (other.weight === 0) other.glide.clear();
+    if (other.blend.weight === 0) other.glide.clear();
     other.store(this.#step - 1);
   }
 
@@ -331,7 +339,7 @@ export class OtherWalkers {
   #record(other: Other, { position, hasJumped }: Entity, tick: number): void {
     if (hasJumped) {
       other.since = undefined;
-      other.weight = 0;
+      other.blend.weight = 0;
       other.motion.jumped(tick, position, UPRIGHT);
     } else {
       other.motion.moved(tick, position, UPRIGHT);

@@ -1,5 +1,5 @@
 import { createInput, writeInput } from "../input-sender.js";
-import type { InputChange, StepSink } from "../steps.js";
+import type { InputChange, PosedWorld } from "../posed-world.js";
 import type { Input } from "../world.js";
 import type { StepHistory } from "./history.js";
 
@@ -39,26 +39,16 @@ export class StepInputSender {
   #stillStep: number | undefined;
   #restEndedStep = Number.NEGATIVE_INFINITY;
   readonly #history: StepHistory;
-  readonly #sink: Partial<StepSink>;
-  readonly #take: (input: Input) => void;
+  readonly #world: PosedWorld;
 
-  /** `take` receives the input that a program gives to the world. */
-  constructor(history: StepHistory, sink: Partial<StepSink>, take: (input: Input) => void) {
+  constructor(history: StepHistory, world: PosedWorld) {
     this.#history = history;
-    this.#sink = sink;
-    this.#take = take;
+    this.#world = world;
   }
 
   /** Sends the input of the first step. Returns false if there is no connection that takes steps. */
   begin(step: number, input: Input): boolean {
-    if (!this.#sink.inputAtStep?.(step & 0xffff, [{ ago: 0, ...input }])) return false;
-    this.#sink.passInput?.(this.#take, true);
-    return true;
-  }
-
-  /** Ends sending by steps. */
-  end(): void {
-    this.#sink.passInput?.(this.#take, false);
+    return this.#world.inputAtStep(step & 0xffff, [{ ago: 0, ...input }]);
   }
 
   /** Starts again for a new connection, whose first change is the input of `step`. */
@@ -114,7 +104,7 @@ export class StepInputSender {
       changes[count++] = change;
     }
     changes.length = count;
-    if (!this.#sink.inputAtStep?.(step & 0xffff, changes)) return;
+    if (!this.#world.inputAtStep(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
   }

@@ -5,8 +5,8 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { type Identity, identityText } from "../../identity/identity.js";
 import { checkActionBytes } from "../bounded.js";
 import { MOVE_EVENT, readMove } from "../describe/move.js";
+import type { InputChange } from "../posed-world.js";
 import type { OwnerRequest, ProtocolHandlers, TargetPose } from "../protocol.js";
-import type { InputChange } from "../steps.js";
 import type {
   EntityId,
   Input,
