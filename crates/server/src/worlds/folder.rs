@@ -3,19 +3,19 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use notify::event::ModifyKind;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{EventHandler, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 use nowcast_script::{
     ASSET_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Assets, Fault, Limits, MAIN, Sources,
     asset_kind,
 };
 
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::WorldError;
 
@@ -283,34 +283,38 @@ pub(crate) struct FolderWatch {
 
 /// Calls `changed` on a separate thread after the folder changed, once no further changes follow. The watch ends when the
 /// result is dropped. If the folder is removed and created again, or replaced, that counts as a change, and the new folder
-/// is watched.
+/// is watched. If the system cannot report changes, the folder is compared every second.
 pub(super) fn watch(
     folder: &Path,
     changed: impl FnMut() + Send + 'static,
 ) -> Result<FolderWatch, WorldError> {
+    watch_by(folder, changed, |on_event, config| Ok(Box::new(RecommendedWatcher::new(on_event, config)?)))
+}
+
+/// Like [`watch`], with the system's way to report changes as an argument.
+fn watch_by(
+    folder: &Path,
+    changed: impl FnMut() + Send + 'static,
+    by_system: impl FnOnce(OnEvent, notify::Config) -> notify::Result<Box<dyn Watcher + Send>>,
+) -> Result<FolderWatch, WorldError> {
     let refused = |cause: String| WorldError::Watch { folder: folder.to_owned(), cause };
     let (sender, receiver) = channel();
-    let place = Arc::<Mutex<PathBuf>>::default();
-    let root = Arc::clone(&place);
-    let on_event = move |event: notify::Result<notify::Event>| {
-        let is_access = event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
-        if is_access {
-            return;
-        }
-        // An event that cannot be read may concern the folder itself.
-        let is_of_root = event.map_or(true, |event| {
-            let may_end_watch =
-                matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
-            may_end_watch && event.paths.contains(&root.lock().unwrap_or_else(PoisonError::into_inner))
-        });
-        // The thread that receives the events may have ended.
-        let _ = sender.send(is_of_root);
-    };
+    let on_event = OnEvent { place: Arc::default(), sender };
     // Links to folders are not followed when the world is read, so they need not be watched.
-    let config = notify::Config::default().with_follow_symlinks(false);
-    let watcher = RecommendedWatcher::new(on_event, config).map_err(|error| refused(error.to_string()))?;
-    let mut watched = Watched { folder: folder.to_owned(), watcher, place, identity: None };
-    watched.begin().map_err(|error| refused(error.to_string()))?;
+    let config = notify::Config::default().with_follow_symlinks(false).with_poll_interval(LOOK);
+    let by_system = by_system(on_event.clone(), config)
+        .and_then(|watcher| Watched::begin(folder, watcher, Arc::clone(&on_event.place)));
+    let watched = by_system.or_else(|error| {
+        let place = Arc::clone(&on_event.place);
+        let watched = Watched::begin(folder, Box::new(PollWatcher::new(on_event, config)?), place)?;
+        warn!(
+            folder = %folder.display(), %error,
+            "the system does not report changes of this folder, so it is compared every second; on Linux, sysctl \
+             fs.inotify.max_user_watches and fs.inotify.max_user_instances raise the limits"
+        );
+        Ok(watched)
+    });
+    let watched = watched.map_err(|error: notify::Error| refused(error.to_string()))?;
     let alive = Arc::new(());
     let is_wanted = Arc::downgrade(&alive);
     thread::Builder::new()
@@ -320,10 +324,34 @@ pub(super) fn watch(
     Ok(FolderWatch { _alive: alive })
 }
 
+/// Receives the events of a folder.
+#[derive(Clone)]
+struct OnEvent {
+    place: Arc<Mutex<PathBuf>>,
+    sender: Sender<IsOfRoot>,
+}
+
+impl EventHandler for OnEvent {
+    fn handle_event(&mut self, event: notify::Result<notify::Event>) {
+        let is_access = event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
+        if is_access {
+            return;
+        }
+        // An event that cannot be read may concern the folder itself.
+        let is_of_root = event.map_or(true, |event| {
+            let may_end_watch =
+                matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+            may_end_watch && event.paths.contains(&self.place.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        // The thread that receives the events may have ended.
+        let _ = self.sender.send(is_of_root);
+    }
+}
+
 /// A watched folder, with its identity when the watch began.
 struct Watched {
     folder: PathBuf,
-    watcher: RecommendedWatcher,
+    watcher: Box<dyn Watcher + Send>,
     /// The path of the folder without links, when the watch began. A watch does not follow links.
     place: Arc<Mutex<PathBuf>>,
     /// The watch. `None` while the folder is not watched.
@@ -331,7 +359,17 @@ struct Watched {
 }
 
 impl Watched {
-    fn begin(&mut self) -> notify::Result<()> {
+    fn begin(
+        folder: &Path,
+        watcher: Box<dyn Watcher + Send>,
+        place: Arc<Mutex<PathBuf>>,
+    ) -> notify::Result<Self> {
+        let mut watched = Self { folder: folder.to_owned(), watcher, place, identity: None };
+        watched.begin_again()?;
+        Ok(watched)
+    }
+
+    fn begin_again(&mut self) -> notify::Result<()> {
         let identity = identity(&self.folder);
         let place = self.folder.canonicalize().map_err(notify::Error::io)?;
         self.place().clone_from(&place);
@@ -355,7 +393,7 @@ impl Watched {
         let place = self.place().clone();
         let _ = self.watcher.unwatch(&place);
         if found.is_some()
-            && let Err(error) = self.begin()
+            && let Err(error) = self.begin_again()
         {
             debug!(folder = %self.folder.display(), %error, "cannot watch a world's folder yet");
         }
@@ -475,6 +513,20 @@ mod tests {
         changes.recv_timeout(Duration::from_secs(60)).expect("the change is noticed");
         drop(watcher);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_which_the_system_reports_nothing_is_compared_every_second() {
+        let folder = std::env::temp_dir().join(format!("nowcast-poll-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (sender, changes) = channel();
+        let none_left = |_, _| Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+        let watcher = watch_by(&folder, move || _ = sender.send(()), none_left).unwrap();
+        std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
+        changes.recv_timeout(Duration::from_secs(60)).expect("the change is noticed");
+        drop(watcher);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(watch_by(&folder, || {}, none_left).is_err(), "a folder that does not exist is an error");
     }
 
     #[cfg(unix)]
