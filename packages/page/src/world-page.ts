@@ -128,7 +128,7 @@ export class WorldPage {
   /**
    * Shows the world in a headset. Call it in the handler of a click, because browsers allow it only there. Rejected if the
    * browser has no headset, or the user refuses. Players see each other's heads and hands in worlds that have kinds for
-   * them: "Headsets" in `docs/HEADSETS.md`.
+   * them: "Headsets" in `docs/how-to/headsets.md`.
    *
    * ```ts
    * button.addEventListener("click", () => page.enterHeadset().catch((error) => page.hud?.say(String(error))));

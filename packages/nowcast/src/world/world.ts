@@ -40,7 +40,7 @@ export interface Field {
 export interface Kind {
   readonly name: string;
   /**
-   * The physics of the kind's entities, with the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` if they have
+   * The physics of the kind's entities, with the fields of `BodyFields` in `docs/reference/world-luau.md`; `undefined` if they have
    * no body. `bodyOf` reads it into a type.
    */
   readonly body: WorldRecord | undefined;
@@ -50,7 +50,7 @@ export interface Kind {
    */
   readonly walker: WorldRecord | undefined;
   /**
-   * The appearance of the kind's entities, with the fields of "Looks" in `docs/WORLDS.md`; `undefined` if the kind has
+   * The appearance of the kind's entities, with the fields of "Looks" in `docs/how-to/pages.md`; `undefined` if the kind has
    * none. `lookOf` reads it into a type, with the attributes of an entity.
    */
   readonly look: WorldRecord | undefined;
@@ -69,7 +69,7 @@ export interface Action {
   /** Whether the action is durable: carried out exactly once and never lost. See {@link World.act}. */
   readonly durable: boolean;
   /**
-   * The action's binding, with the fields of `BindingFields` in `docs/WORLDS.md`; `undefined` if the action has none.
+   * The action's binding, with the fields of `BindingFields` in `docs/reference/world-luau.md`; `undefined` if the action has none.
    * `bindingOf` reads it into a type.
    */
   readonly hint: WorldRecord | undefined;

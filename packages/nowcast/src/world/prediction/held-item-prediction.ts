@@ -55,7 +55,7 @@ interface PredictedItem {
 
 /**
  * Shows the effect when the player grabs or throws an item at once, if the world declares it
- * (`predict` in `docs/WORLDS.md`). A grabbed item moves into the hands, and a thrown item flies.
+ * (`predict` in `docs/how-to/pages.md`). A grabbed item moves into the hands, and a thrown item flies.
  * When the server acknowledges, refuses, or does not act in time, the shown pose glides to the
  * server's.
  */

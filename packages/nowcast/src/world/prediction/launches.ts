@@ -1,4 +1,4 @@
-/** Launches of the local avatar by the player's own actions: `predict = "launch"` in `docs/WORLDS.md`, "Actions". */
+/** Launches of the local avatar by the player's own actions: `predict = "launch"` in `docs/how-to/pages.md`, "Actions". */
 import { bindingOf } from "../describe/binding.js";
 import type { World } from "../world.js";
 import { GROUND_MEMORY_STEPS } from "./media.js";
