@@ -12,7 +12,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::web::accepts;
+use crate::content_coding::accepts;
 
 /// The site's own pages contain inline scripts and styles. Everything else comes from this server. The first page shows a
 /// room of this server in a frame.

@@ -63,6 +63,7 @@ pub mod cluster;
 mod cluster;
 mod config;
 mod connection;
+mod content_coding;
 mod docs;
 mod entrance;
 pub mod figures;

@@ -15,6 +15,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use nowcast_world_protocol::is_room_name;
 
+use crate::content_coding::accepts;
 use crate::shared::{Host, Shared};
 
 /// Scripts and styles may come only from this server. Inline code and `eval` are forbidden, and no page may embed this page
@@ -143,15 +144,6 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) 
         }
     }
     (tags, describing, asset.content.clone()).into_response()
-}
-
-/// Whether an `Accept-Encoding` header accepts a coding: whether it names the coding, without a weight of 0.
-pub(crate) fn accepts(accepted: &str, coding: &str) -> bool {
-    accepted.split(',').any(|entry| {
-        let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
-        let weight = parameters.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
-        name.trim().eq_ignore_ascii_case(coding) && weight != Some(0.0)
-    })
 }
 
 #[cfg(feature = "web")]
