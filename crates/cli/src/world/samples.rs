@@ -71,10 +71,10 @@ impl Sample {
                 "playground": "world.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.jpg"
             ),
             Sample::Football => {
-                packed!("football": "world.luau", "pitch.luau", "tests/match.luau"; "assets/picture.jpg")
+                packed!("football": "world.luau", "pitch.luau", "robot.luau", "tests/match.luau"; "assets/picture.jpg")
             }
             Sample::TowerDefence => {
-                packed!("tower-defence": "world.luau", "plan.luau", "tests/waves.luau"; "assets/picture.jpg")
+                packed!("tower-defence": "world.luau", "creeps.luau", "plan.luau", "tests/waves.luau"; "assets/picture.jpg")
             }
             Sample::Gallery => packed!(
                 "gallery": "world.luau", "house.luau", "tests/visit.luau";
