@@ -14,7 +14,7 @@ const three = fileURLToPath(new URL("../three/src", import.meta.url));
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 /** Scripts that every visit needs after Enter. The page loads them while the user reads the start screen. */
-const NEEDED_NEXT = new Set(["session-adapter", "open-session"]);
+const NEEDED_NEXT = new Set(["session-adapter", "open-session", "poses", "avatar-prediction"]);
 
 function preloadNext(): Plugin {
   return {

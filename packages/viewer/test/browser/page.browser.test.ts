@@ -141,7 +141,7 @@ describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
 });
 
 it("text_has_a_contrast_of_4_5_over_anything", async () => {
-  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football" });
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football-contrast" });
   const { page } = visitor;
   await waitFor("the score", () => page.locator("#score").isVisible());
   await page.evaluate(() => window.nowcast.viewer.chat.addEvent("Ben is here"));
