@@ -36,7 +36,6 @@ export class CodeTab implements Tab {
   #path: string | undefined;
   #names: readonly string[] = [];
   #notes: readonly FileNote[] = [];
-  #diagnostics: readonly Diagnostic[] = [];
   #logAfter = 0;
   #typing: ReturnType<typeof setTimeout> | undefined;
   #checks = 0;
@@ -224,8 +223,7 @@ export class CodeTab implements Tab {
   }
 
   #showProblems(diagnostics: readonly Diagnostic[]): void {
-    this.#diagnostics = diagnostics;
-    this.#showSummary();
+    setText(this.#status, summaryOf(diagnostics));
     this.#problems.replaceChildren(
       ...diagnostics.map(({ file, line, severity, message }) =>
         make(
@@ -234,14 +232,6 @@ export class CodeTab implements Tab {
           button(`${file}:${line} ${message}`, () => this.#open(file, line), { class: severity }),
         ),
       ),
-    );
-  }
-
-  /** The mistakes that a check finds, and the errors of the running rules. */
-  #showSummary(): void {
-    setText(
-      this.#status,
-      summaryOf(this.#diagnostics, this.#notes.filter(({ type }) => type === "error").length),
     );
   }
 
@@ -314,22 +304,20 @@ export class CodeTab implements Tab {
   }
 
   #showNotes(): void {
-    this.#showSummary();
     if (this.#path === undefined) return;
     this.#editor.note(this.#notes.filter(({ file }) => file === this.#path));
   }
 }
 
-/** The numbers of mistakes, warnings and errors in words. */
-function summaryOf(diagnostics: readonly Diagnostic[], errors: number): string {
-  const count = (number: number, word: string): string[] =>
-    number === 0 ? [] : [number === 1 ? `1 ${word}` : `${number} ${word}s`];
-  const found = (severity: Diagnostic["severity"]): number =>
-    diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
-  const counts = [
-    ...count(found("error"), "mistake"),
-    ...count(found("warning"), "warning"),
-    ...count(errors, "error at run time"),
-  ];
+/** The numbers of mistakes and warnings in words. */
+function summaryOf(diagnostics: readonly Diagnostic[]): string {
+  const count = (severity: Diagnostic["severity"], word: string): string | undefined => {
+    const number = diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
+    if (number === 0) return undefined;
+    return number === 1 ? `1 ${word}` : `${number} ${word}s`;
+  };
+  const counts = [count("error", "mistake"), count("warning", "warning")].filter(
+    (text) => text !== undefined,
+  );
   return counts.length === 0 ? "no mistakes" : counts.join(", ");
 }
