@@ -22,7 +22,7 @@ pub enum Command {
         /// The number of the player, which must be greater than all earlier numbers.
         #[wire(skip)]
         player: PlayerId,
-        /// Who joins.
+        /// The name, roles and account of the player.
         request: JoinRequest,
     },
     /// A player leaves.

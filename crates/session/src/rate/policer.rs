@@ -177,7 +177,7 @@ impl Policer {
             return Verdict::Stay;
         }
         self.test = None;
-        // What was lost below the delivery rate is lost at any rate.
+        // The test sent less than the path delivers, so its loss does not depend on the rate.
         self.usual_loss = test.tally.loss();
         if self.usual_loss > TEST_SHARE * test.loss {
             return Verdict::NoLimit(test.rate_before);
