@@ -232,9 +232,7 @@ fn page(measured: &BTreeMap<&'static str, &'static str>) -> String {
 
 const HEAD: &str = "# Costs of functions
 
-A step has 200,000 work units, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions of this table cost more, as the
-second column states; all others cost the call alone. Values of at most 256 bytes or elements are free. A script without units is stopped in this
-step (docs/how-to/interest.md, \"Stay within the budget\").
+A step has 200,000 work units, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions in this table cost more; all others cost the call alone. Values of at most 256 bytes or elements are free. The server stops a script that has used all units for the rest of the step (docs/how-to/interest.md, \"Stay within the budget\").
 
 The memory of a world, 32 MiB, bounds the arguments. A step that takes more than 10 s ends its room: this watchdog bounds work that units do not count, such as
 the comparison of two long texts by `<`. Functions of `@nowcast/test` run only in tests.

@@ -271,7 +271,7 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::unbounded(
         "next",
-        "the call alone: the entries that were removed from a table are passed over without a charge. Such a room is ended by the watchdog",
+        "the call alone. Skipping entries that were removed from a table is free; the watchdog ends a room that skips too many",
         "local list = {} for i = 1, 200000 do list[i + 0.5] = true end for i = 1, 200000 do list[i + 0.5] = nil end",
         "next(list)",
     ),

@@ -103,7 +103,7 @@ pub(super) const RUNNING: &[Row] = &[
     ),
     R::of(
         "world.rewound",
-        "1 for each entity that was elsewhere, and its function's work",
+        "1 for each entity that had another position then, and the function's own work",
         "",
         "world.rewound(player, function() return 1 end)",
         1,
@@ -183,7 +183,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.is_on_ground", CALL, "", "return player.is_on_ground", 0),
     R::of(
         "entity:control",
-        "1 per 64 players, and 1 for each entity that hangs on another",
+        "1 per 64 players, and 1 for each entity with a parent",
         "",
         "player:control(crate)",
         1,
