@@ -208,6 +208,7 @@ impl GroupFrames {
             return;
         }
         self.usable_count = (self.usable_count + 1).min(self.kept.len());
+        // The shift keeps the bits of dropped frames, so they are cleared.
         let oldest = self.kept.front().map_or(0, |oldest| tick.wrapping_sub(oldest.frame.tick()));
         let are_kept = u128::MAX >> (u128::BITS - 1).saturating_sub(oldest);
         self.usable = (self.usable.checked_shl(ahead).unwrap_or(0) | 1) & are_kept;

@@ -326,6 +326,7 @@ impl History {
     fn release_oldest(&mut self) {
         let Some((since, group)) = self.emptied.pop_front() else { return };
         let Group { members, emptied_tick, section, .. } = self.groups[usize::from(group)];
+        // The group has members again, or was emptied again since. Then a later entry of `emptied` stands for it.
         if members > 0 || emptied_tick != since || self.free.contains(&group) {
             return;
         }

@@ -166,6 +166,8 @@ impl InterestSet {
                 && away <= on_edge.ranges.enter_metres
                 && let Some(section) = grid_snapshot.section(on_edge.id)
             {
+                // If `entities_max` leaves this section out, `is_behind` makes the next refresh a complete search, which sets all
+                // marks again.
                 on_edge.is_seen = true;
                 let len = section.len() as u32;
                 near.push(Near { id: on_edge.id, away, len, enters: true, stays: true });

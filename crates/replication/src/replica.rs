@@ -15,7 +15,8 @@ use crate::transform::Transform;
 /// Maximum number of remembered entities out of sight. They are remembered so that late packets do not bring them back.
 const HIDDEN_MAX: usize = 65_536;
 
-/// No packet arrives later than this.
+/// Packets are assumed to arrive within this number of steps (60 s). A later one could show an
+/// entity that went out of sight.
 const LATE_STEPS_MAX: u32 = 3_600;
 
 /// Groups without a visible entity are forgotten after this many steps without a record.
@@ -222,6 +223,7 @@ impl Replica {
     pub fn hide(&mut self, id: u32, tick: u32) {
         let is_heard_later = |held: &Held| is_after(held.heard_tick, tick);
         if let Some(group) = self.placed.get(&id).copied() {
+            // The entity came into sight again, and a payload of that later step overtook this message.
             if self.groups.get(&group).is_some_and(is_heard_later) {
                 return;
             }

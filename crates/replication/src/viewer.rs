@@ -520,6 +520,7 @@ impl Viewer {
         let mut again = 0;
         for &record in records {
             let Some(known) = self.find_sent(record) else { continue };
+            // If a newer frame of the group is in flight, that frame replaces the lost one.
             if known.sent == Some(record.tick) {
                 known.sent = known.acked.newest();
                 known.urgency += 1.0;

@@ -87,7 +87,8 @@ pub(crate) struct Settled {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
     pub(crate) eliciting: bool,
-    /// Number of times that a packet left with nothing else in flight.
+    /// Counts the packets that left while nothing else was in flight. Packets with equal values
+    /// left without such a pause between them.
     pub(crate) busy_period: u32,
     pub(crate) items: Range<u64>,
 }
@@ -216,6 +217,7 @@ impl SentPackets {
                 self.miss(Missed { number, bytes: packet.bytes, at: packet.at });
                 return self.settle(number);
             }
+            // Later packets are younger and nearer to `largest`, so none of them counts as lost either.
             return None;
         }
         None

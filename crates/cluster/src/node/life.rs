@@ -1,8 +1,9 @@
 //! The life of a server in the directory: its entry, the renewals of its lease, and its reads of the entries of other servers.
 //!
-//! **The one invariant**: a lease is over for its holder before it is over for anybody else. The holder counts from the time at
-//! which it *sent* a renewal that was acknowledged. Others count from the time at which they *saw* the entry's revision, and end
-//! the lease by an update that expects this revision. Each uses only its own monotonic clock.
+//! **Invariant**: if clock rates err by at most [`RATE_ERROR_PPM_MAX`](crate::RATE_ERROR_PPM_MAX), a lease is over for its
+//! holder before another server ends it. The holder counts from the time at which it *sent* a renewal that was acknowledged.
+//! Others count from the time at which they *saw* the entry's revision, and end the lease by an update that expects this
+//! revision. Each server reads only its own monotonic clock.
 
 use std::time::Duration;
 

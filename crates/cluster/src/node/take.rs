@@ -89,6 +89,7 @@ impl Node {
             }
             (Step::EndHolder(dead), Input::Answer(Answer::Stored(stored))) => match stored {
                 Stored::Yes(revision) => {
+                    // Only this entry is new. Time 0 leaves the time of the last whole read as it is.
                     self.leases.looked(Time::default(), now, [(revision, dead.clone())]);
                     self.end_holders(task, take)
                 }
@@ -228,6 +229,7 @@ impl Node {
     fn handle_claimed(&mut self, room: Name, epoch: Epoch, is_move: bool, claimed: Claimed) -> Progress {
         let is_owned = self.owned.get(&room) == Some(&epoch);
         match claimed {
+            // This server's life ended during the claim. The next owner gets a later epoch, and so fences the head.
             Claimed::Owned if !is_owned => Err(TakeError::NoLease),
             Claimed::Owned => {
                 if is_move && !self.config.has(Mutant::LeaveTarget) {

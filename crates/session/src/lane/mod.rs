@@ -45,7 +45,8 @@ impl Default for LaneConfig {
 /// Memory of a waiting event besides its payload: an entry of the queue, which doubles when it grows, and a buffer.
 pub const EVENT_BYTES: usize = 192;
 
-/// The token bucket that limits a bulk lane.
+/// A token bucket, for bulk lanes and early repetitions. Spending more than the tokens leaves a
+/// debt, which time pays off.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bucket {
     tokens: f64,

@@ -51,6 +51,7 @@ struct Interval {
     keys: KeyMap<Known>,
     /// Held values and their keys, in the order in which the keys first arrived.
     held: Vec<(Key, Arrived)>,
+    /// Sum of the stamps in `keys`.
     sum: u64,
     cost: u64,
     event: Option<(EventHead, Arrived)>,

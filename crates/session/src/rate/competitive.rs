@@ -53,7 +53,8 @@ pub(super) struct CompetitiveMode {
     window: Option<Window>,
     /// Consecutive pauses that found the sender's own queue.
     own: u32,
-    /// Whether the queue was long since the last trial. The next trial then waits until the queue is long again.
+    /// Whether the queue has been long at some time since the last trial. The next trial then waits until the
+    /// queue is long again.
     had_long_queue: bool,
     /// Consecutive rounds without a queue.
     empty: u32,

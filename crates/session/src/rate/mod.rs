@@ -1,5 +1,7 @@
-//! The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay and not loss. The peer's arrival times show
-//! the queueing delay. So the buffer of a narrow link stays nearly empty, and a lossy link is not mistaken for a narrow one.
+//! The sending rate (`spec/SESSION.md`, section 11). The rate follows the queueing delay, which the peer's arrival times show.
+//! So the buffer of a narrow link stays nearly empty, and random loss is not mistaken for a narrow link. Loss lowers the rate
+//! in two cases only: beside competitors that keep the queue full (`competitive.rs`), and in a test for a policer, which drops
+//! packets and delays none (`policer.rs`).
 //!
 //! The adjustment to one-way delay follows LEDBAT (RFC 6817). The slow probing around the known capacity, and the fast growth
 //! when the capacity has risen, follow CUBIC (RFC 9438).

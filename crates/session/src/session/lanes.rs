@@ -1,8 +1,9 @@
 //! All lanes of a session, in both directions. They are made when they are first used. They fill packets by class, and take turns
 //! within a class (`spec/SESSION.md`, sections 7, 8 and 10).
 //!
-//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides the contents of a packet. Nothing between this pass and
-//! [`Lanes::fill`] changes the lanes.
+//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides whether a packet has content and which lanes fill it.
+//! Only windows and repetitions of events are written between this pass and [`Lanes::fill`], and neither changes a waiting
+//! message.
 
 use std::collections::VecDeque;
 
@@ -35,8 +36,7 @@ const PROBE_MESSAGES: usize = 16;
 pub(super) struct Plan {
     /// Whether a lane has content for the packet.
     pub(super) has_content: bool,
-    /// Whether the first message of each lane with waiting messages is a small unsent event. Only the first class with such
-    /// lanes counts.
+    /// Whether each lane of the first class with waiting messages begins with a small unsent event.
     pub(super) leads_with_event: bool,
 }
 
@@ -191,7 +191,8 @@ impl Lanes {
         self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
     }
 
-    /// The one pass that decides the content of a packet. Without `source`, the last answer of the source is used.
+    /// The one pass that decides which lanes fill the next packet. Without `source`, the last answer of the source
+    /// is used.
     pub(super) fn plan(&mut self, now: Time, peer: &Limits, source: Option<&dyn Replication>) -> Plan {
         let in_use = self.in_use(peer);
         let asks = self.may_ask_sources();

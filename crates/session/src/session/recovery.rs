@@ -322,6 +322,7 @@ impl Recovery {
         if elapsed < 2 * self.rtt.probe_timeout() {
             return None;
         }
+        // After the bold phase the share halves every second, because a peer that is silent that long has probably gone.
         let late = elapsed.saturating_sub(SILENCE_BOLD).as_secs().min(30) as i32;
         Some(SILENT_SHARE * 0.5f64.powi(late))
     }

@@ -1,7 +1,8 @@
 //! Early recovery: unacknowledged small events are sent again before any loss is known, within a budget (`spec/SESSION.md`,
 //! section 10). So a single loss costs one send interval instead of a round trip.
 //!
-//! **Invariant**: early repetitions never cost more than the budget. A repetition that the budget cannot pay for is dropped.
+//! **Invariant**: early repetitions cost at most the budget, plus one repetition. The last one may put the budget into debt,
+//! and while there is a debt, due repetitions are dropped.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -11,7 +11,8 @@ import type { SessionStats } from "./stats.js";
 
 const UNACKNOWLEDGED_SPAN_MAX = 16_384;
 /**
- * A silence counts as an outage if it lasts for at least this time plus this many probe time-outs.
+ * A silence counts as an outage if it lasts for at least this time, and for at least this many
+ * probe time-outs.
  */
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;

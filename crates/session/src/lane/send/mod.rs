@@ -27,6 +27,8 @@ use crate::time::Time;
 #[derive(Debug)]
 struct SentEvent {
     kind: EventKind,
+    /// Sum of the last stamps of all keys in the interval that this event closes. The peer releases the event when its own
+    /// sum is equal, because then the last value of each key has arrived.
     before: u64,
     id: u64,
     length: u32,
@@ -108,9 +110,11 @@ pub(crate) struct SendLane {
     events_first: u64,
     jobs: VecDeque<Job>,
     retransmissions: VecDeque<Retransmission>,
+    /// Slots with a deferred value, in the order in which the values were deferred.
     deferred: Vec<u32>,
     /// Cost of each closed interval with its event, from `consumed` on.
     costs: VecDeque<u64>,
+    /// The sum of `costs`: the part of the peer's window that closed intervals use.
     closed_cost: u64,
     consumed: u64,
     /// Whether a packet with room got nothing from this lane. Until something changes, asking again is useless.

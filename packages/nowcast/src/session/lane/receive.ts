@@ -283,7 +283,10 @@ export class ReceiveLane {
     return interval;
   }
 
-  /** Rule 3 of section 8. */
+  /**
+   * Releases events whose interval is complete (rule 3 of section 8). Stamps of a key only grow, so the sum equals `before`
+   * only when the last value of each key has arrived.
+   */
   #release(nowUs: number): void {
     for (;;) {
       const event = this.#events.get(this.#next);

@@ -61,8 +61,8 @@ export class CompetitiveMode {
   /** Consecutive pauses that found the sender's own queue. */
   #own = 0;
   /**
-   * Whether the queue was long since the last trial. If so, the next trial waits until it is long
-   * again.
+   * Whether the queue has been long at some time since the last trial. If so, the next trial waits
+   * until it is long again.
    */
   hadLongQueue = false;
   /** Consecutive rounds without a queue. */

@@ -204,7 +204,7 @@ export class Drain {
     return this.#resumedUs === undefined ? PAUSE_SHARE : 1;
   }
 
-  /** Whether the packet left after the sender continued. */
+  /** Whether this packet left after the pause ended, so that the drain is over. */
   isOver({ sentUs }: Arrived): boolean {
     return this.#resumedUs !== undefined && sentUs > this.#resumedUs;
   }

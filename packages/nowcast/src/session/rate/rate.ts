@@ -1,7 +1,7 @@
 /**
- * The sending rate (`spec/SESSION.md`, section 11). It depends on the queueing delay, which the arrival times
- * at the peer show, and not on loss. So the buffer of a narrow link stays nearly empty, and random loss does
- * not reduce the rate. Measurement follows LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
+ * The sending rate (`spec/SESSION.md`, section 11). The rate follows the queueing delay, which the peer's
+ * arrival times show. Loss lowers the rate only beside competitors, and in a test for a policer. Measurement
+ * follows LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
  */
 
 import {
