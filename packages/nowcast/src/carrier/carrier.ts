@@ -38,21 +38,20 @@ export interface CarrierHandlers {
 export interface OpenCarrier {
   readonly kind: CarrierKind;
   /**
-   * Whether a packet that is sent now leaves at once. If not, nothing may be sent, so that no
-   * packet waits in the carrier.
+   * Whether a packet that you send now leaves at once. If not, nothing may be sent, so that no packet waits in the
+   * carrier.
    */
   readonly hasRoom: boolean;
   /** Sets the handlers. Packets that arrived before this call are delivered first. */
   begin(handlers: CarrierHandlers): void;
   send(packet: Uint8Array): void;
   /**
-   * Ends the carrier without a call of the handlers. `code` is a close code of section 4: 1000,
-   * 1001 or 1002.
+   * Ends the carrier without calling the handlers. `code` is a close code of section 4: 1000, 1001 or 1002.
    */
   close(code: number, reason: string): void;
 }
 
-/** Puts something between a session and each of its carriers, such as the bad link of `nowcast/impair`. */
+/** Wraps each carrier of a session, for example to simulate a bad link (`nowcast/impair`). */
 export interface CarrierWrapper {
   wrap(carrier: OpenCarrier): OpenCarrier;
 }

@@ -118,14 +118,14 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * The random number that the accepting side gave the session; the same on both sides, and on every carrier. `undefined`
-   * before the session begins.
+   * The session's random number, which the accepting side chose; the same on both sides, and on every carrier.
+   * `undefined` before the session begins.
    */
   get sessionId(): Uint8Array | undefined {
     return this.#driver.session.ticket?.session;
   }
 
-  /** Lets a source fill the remaining room of packets, in addition to the queue of the lane. */
+  /** Lets a source fill packets after the lane's queued messages. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     this.#driver.session.replicate(lane, source);
     this.#driver.wake();
@@ -184,7 +184,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return stop;
   }
 
-  /** Waits for the next event of this type. Rejected if the channel is closed earlier, or if `signal` aborts. */
+  /** Waits for the next event with this type. Rejected if the channel is closed earlier, or if `signal` aborts. */
   once<K extends keyof ChannelEvents>(type: K, { signal }: WaitOptions = {}): Promise<ChannelEvents[K]> {
     return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }

@@ -88,7 +88,7 @@ export class Lane implements AsyncIterable<LaneMessage> {
     return this.#driver.session.isClosed ? this.#commands.closed : full(this.number);
   }
 
-  /** Puts a command, and resolves to its reply. Rejected with a `NowcastError` if no reply arrives in time. */
+  /** Puts a command, and resolves to the reply. Rejected with a `NowcastError` if no reply arrives in time. */
   async command(
     value: Uint8Array,
     { deadlineMs = DEADLINE_MS, signal }: CommandOptions = {},

@@ -6,7 +6,7 @@ export interface StateMessage {
   readonly lane: number;
   readonly key: number | bigint;
   readonly value: Uint8Array;
-  /** The age of the value when it was received, estimated with the peer's clock. */
+  /** The value's age on arrival, estimated with the peer's clock. */
   readonly ageMs: number;
 }
 
@@ -33,13 +33,13 @@ export interface ReplicationMessage {
   readonly packet: number;
   readonly value: Uint8Array;
   /**
-   * The time at which the carrier received the packet, on the clock of `performance.now()`. It is
-   * correct even if the program was busy and read this message later.
+   * The time at which the carrier received the packet, as `performance.now()` counts. It is correct even if the program
+   * was busy and read this message later.
    */
   readonly arrivedAtMs: number;
 }
 
-/** A message of one lane that was put by a verb. */
+/** A message that a peer put by a verb. */
 export type LaneMessage = StateMessage | EventMessage | CommandMessage;
 
 export type ChannelMessage = LaneMessage | ReplicationMessage;

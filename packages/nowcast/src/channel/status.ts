@@ -22,17 +22,17 @@ export interface ChannelStatus {
   readonly rttMs: number | undefined;
   /** Lost packets per packet sent, 0 to 1. */
   readonly loss: number;
-  /** Average age of the peer's newest values on arrival, by the estimated offset of the clocks. */
+  /** Average age of the peer's newest values on arrival, by the estimated clock offset. */
   readonly ageMs: number | undefined;
   /** Values that were never sent, because a newer one replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again. */
   readonly resent: number;
-  /** Number of times that the channel continued over a new carrier. */
+  /** How often the channel continued over a new carrier. */
   readonly resumed: number;
   readonly bytesSent: number;
   readonly bytesReceived: number;
-  /** The reason of its end. */
+  /** The reason why the channel ended. */
   readonly closed: Closed | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ValueCodec<T> {
   encodeShared?(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
   /**
-   * The announcement of the type, so that the peer can have another version of it. Without it, your own codec works
+   * The type's announcement, so that the peer can have another version of the type. Without it, your own codec works
    * only with peers that put bytes.
    */
   readonly schemaBytes?: Uint8Array;

@@ -9,9 +9,9 @@ import { BodyWriter } from "./write.js";
 
 /** A type with generated code: its shape, and specialised code for its usual bodies. */
 export interface CodecParts<T> {
-  /** The bytes of the shape, in hexadecimal. */
+  /** The shape's bytes, in hexadecimal. */
   readonly schema: string;
-  /** The shape with the former names of its fields, which its bytes do not have. */
+  /** The shape with its fields' former names, which the bytes do not contain. */
   readonly reader?: WireSchema;
   /**
    * Makes a function that writes a body into the encoder's memory. It returns false if the value needs a layout that
@@ -29,23 +29,22 @@ export interface CodecParts<T> {
 export interface Codec<T> {
   readonly schema: WireSchema;
   readonly schemaBytes: Uint8Array;
-  /** The hash of the shape. Equal hashes mean equal layouts. */
+  /** The shape's hash. Equal hashes mean equal layouts. */
   readonly hash: string;
-  /** Returns the body of a value in memory of its own. */
+  /** Returns a value's body in new memory. */
   encode(value: T): Uint8Array<ArrayBuffer>;
   /**
-   * Returns the body of a value without an allocation. The bytes are valid only until a codec
-   * encodes the next value, so the caller must copy them at once, as a send does.
+   * Returns a value's body without an allocation, in memory that the next call overwrites. The bytes are valid only
+   * until a codec encodes the next value, so the caller must copy them at once, as a send does.
    */
   encodeShared(value: T): Uint8Array<ArrayBuffer>;
   /**
-   * Decodes a body of exactly this shape. Throws a `WireError` with the place of the fault if the
-   * body is invalid.
+   * Decodes a body with exactly this shape. Throws a `WireError` with the place of the fault if the body is invalid.
    */
   decode(body: Uint8Array): T;
   /**
-   * Returns a decoder of this type for values of another version of the type. Pass the shape of
-   * that version, or the bytes of the shape. Call it once for each shape.
+   * Returns a decoder for values that another version of this type encoded. Pass the shape of that version, or the
+   * bytes of the shape. Call it once for each shape.
    */
   reading(writer: WireSchema | Uint8Array): (body: Uint8Array) => T;
 }

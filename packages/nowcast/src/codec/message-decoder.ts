@@ -93,8 +93,8 @@ export class MessageDecoder {
   }
 
   /**
-   * Opens a body of one list with this many values in a row. Returns the number of its rows, or 0 if the body is too
-   * long.
+   * Opens a body that is one list, with this many values in a row. Returns the number of its rows, or 0 if the body is
+   * too long.
    */
   rows(values: number): number {
     if (this.bytes.length > BYTES_MAX) return 0;

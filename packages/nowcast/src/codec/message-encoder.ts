@@ -34,7 +34,7 @@ const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
  */
 export class MessageEncoder {
   memory = allocate(MEMORY_BYTES);
-  /** The end of the body. */
+  /** The body's end. */
   at = 0;
   #writeIntegers = integerWriter(this.memory);
   /** The offset at which the values of the next column of a list are stored until they are encoded. */
@@ -72,7 +72,7 @@ export class MessageEncoder {
     return this.#chunk.subarray(start, start + at);
   }
 
-  /** Makes room for a body of this many bytes. Returns false if the memory was replaced. */
+  /** Makes room for a body with this many bytes. Returns false if the memory was replaced. */
   room(length: number): boolean {
     if (length <= this.memory.bytes.length) return true;
     this.memory = allocate(length * 2);
@@ -82,7 +82,7 @@ export class MessageEncoder {
     return false;
   }
 
-  /** Whether a loop encodes a text of `units` units faster than the engine's encoder. */
+  /** Whether a loop encodes a text with `units` units faster than the engine's encoder does. */
   isShort(units: number): boolean {
     return units <= LOOP_UNITS_MAX;
   }
@@ -102,7 +102,7 @@ export class MessageEncoder {
     return all;
   }
 
-  /** Writes a text into reserved room, and returns its end. A lone surrogate becomes U+FFFD. */
+  /** Writes a text into reserved room, and returns the text's end. A lone surrogate becomes U+FFFD. */
   utf8(text: string, at: number): number {
     const tail = (at < KEPT_VIEWS ? this.#tails[at] : undefined) ?? this.#tail(at);
     return at + utf8.encodeInto(text, tail).written;
@@ -116,7 +116,7 @@ export class MessageEncoder {
   }
 
   /**
-   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, followed by
+   * Begins a body that is one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, followed by
    * `text` units of text. Reserves space for the whole message. Returns false if the memory was replaced.
    *
    * One loop over the rows puts their values into aligned columns. There they wait, after enough
@@ -185,7 +185,7 @@ export class MessageEncoder {
     this.memory.view.setBigInt64(at, big, true);
   }
 
-  /** The index of a variant's name. */
+  /** A variant's index, by name. */
   variant(names: readonly string[], name: string, field: string): number {
     const index = names.indexOf(name);
     if (index < 0) misfit(name, field);

@@ -193,7 +193,7 @@ export const types = {
   },
 } as const;
 
-/** The shape of a described type, in the form of `spec/WIRE.md`. */
+/** Returns a described type's shape, in the form that `spec/WIRE.md` defines. */
 export function wireSchemaOf(type: Schema<unknown>): WireSchema {
   const table = new DefinitionTable();
   const root = type.place(table);
@@ -201,9 +201,8 @@ export function wireSchemaOf(type: Schema<unknown>): WireSchema {
 }
 
 /**
- * The codec of a described type. It uses the general reader and writer. Code that `nowcast gen`
- * generates from a schema makes the same bytes faster. Throws a `NowcastError` for a type that
- * `spec/WIRE.md` does not allow.
+ * Returns the codec for a described type. It uses the general reader and writer. Code that `nowcast gen` generates from
+ * a schema makes the same bytes faster. Throws a `NowcastError` for a type that `spec/WIRE.md` does not allow.
  */
 export function createCodec<T>(type: Schema<T>): Codec<T> {
   const reader = wireSchemaOf(type);

@@ -19,7 +19,7 @@ const ID_MAX = 16_383;
 const SHAPES_MAX = 1024;
 const SHAPE_BYTES_MAX = 1024 * 1024;
 
-/** Reads the messages of one direction of one connection: `spec/WIRE.md`, section 3.1. */
+/** Reads messages in one direction of a connection: `spec/WIRE.md`, section 3.1. */
 export class ScopeReader {
   readonly #readers = new Map<number, { readonly bytes: Uint8Array; readonly body: BodyReader }>();
   readonly #wanted: ReadonlyMap<string, WireSchema>;
@@ -33,7 +33,7 @@ export class ScopeReader {
     this.#wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
   }
 
-  /** Returns the value of a message; `undefined` for a message with announcements only. */
+  /** Returns a message's value; `undefined` for a message with announcements only. */
   read(message: Uint8Array): WireValue | undefined {
     const input = new WireInput(message);
     while (input.at !== input.end) {

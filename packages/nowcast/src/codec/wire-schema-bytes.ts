@@ -41,7 +41,7 @@ export function decodeWireSchema(bytes: Uint8Array): WireSchema {
 }
 
 /**
- * Returns the bytes of a shape whose definitions are already in the order of a walk from its root.
+ * Returns a shape's bytes. The definitions must be in the order of a walk from the root.
  */
 export function encodeWireSchema(schema: WireSchema): Uint8Array<ArrayBuffer> {
   const output = new WireOutput();

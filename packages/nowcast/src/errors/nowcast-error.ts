@@ -83,15 +83,18 @@ export interface ErrorDetails {
   readonly closeCode?: number | undefined;
 }
 
-/** Every error of this SDK: the party at fault, a code for programs, and reason and cure for people. */
+/**
+ * The type of every error that this SDK reports: the party at fault, a code for programs, and reason and cure for
+ * people.
+ */
 export class NowcastError extends Error {
   readonly fault: Fault;
   readonly code: ErrorCode;
-  /** The failure and its place, in the other side's text if it sent any. Show it as text, never as markup. */
+  /** What failed and where, in the other side's words if that side sent any. Show it as text, never as markup. */
   readonly reason: string;
   /** The advice for the program or the person. */
   readonly cure: string;
-  /** The code of the close frame or of the CLOSE that ended the channel, if there was one. */
+  /** The code in the close frame or CLOSE that ended the channel, if there was one. */
   readonly closeCode: number | undefined;
 
   constructor(fault: Fault, reason: string, details: ErrorDetails = {}) {
@@ -123,7 +126,7 @@ export class WireError extends NowcastError {
   readonly detail: string;
   /** Offset in bytes from the start of the message. */
   readonly offset: number;
-  /** Names of fields from the root, joined by dots; empty where there are none. */
+  /** The field's path from the root, joined by dots; empty where there are none. */
   readonly path: string;
 
   constructor(detail: string, offset: number, path = "", cure?: string) {

@@ -2,9 +2,9 @@
 
 /** A public key, and a signature by its private key. */
 export interface IdentityProof {
-  /** A point of the curve P-256, uncompressed: 65 bytes. */
+  /** A point on the curve P-256, uncompressed: 65 bytes. */
   readonly key: Uint8Array;
-  /** r and s of ECDSA with SHA-256: 64 bytes. */
+  /** ECDSA with SHA-256: r, then s: 64 bytes. */
   readonly signature: Uint8Array;
 }
 
@@ -48,9 +48,9 @@ export function makeKeyPair(isExtractable: boolean): Promise<CryptoKeyPair> {
 }
 
 /**
- * The identity of this browser for the origin of the page. The private keys stay in the browser's database and cannot be
- * read by scripts. If the browser has no IndexedDB or no Web Crypto (on pages over plain HTTP from other machines), the client
- * joins as a guest.
+ * This browser's identity for the page's origin. The private keys stay in the browser's database and cannot be read by
+ * scripts. If the browser has no IndexedDB or no Web Crypto (on pages over plain HTTP from other machines), the client joins
+ * as a guest.
  *
  * ```ts
  * const world = joinWorld("nowcast://localhost:7777/shop", { name: "Ada", identity: browserIdentity() });

@@ -1,7 +1,7 @@
 /** One direction of an emulated link: a queue before a narrow hop, then loss, delay and jitter. */
 import { NowcastError } from "../errors/nowcast-error.js";
 
-/** The conditions of one direction. */
+/** The link conditions in one direction. */
 export interface LinkConditions {
   /** Delay of every packet, in milliseconds: half of the round trip. */
   readonly delayMs: number;
@@ -9,7 +9,7 @@ export interface LinkConditions {
   readonly jitterMs: number;
   /** The share of packets that are lost, from 0 to 1. */
   readonly loss: number;
-  /** Mean number of packets that are lost in a row. With 1, each packet is lost independently. */
+  /** Mean number of packets lost in a row. With 1, each packet is lost independently. */
   readonly burst: number;
   /** The capacity; `Infinity` for no limit. */
   readonly kilobitsPerSecond: number;
@@ -17,7 +17,7 @@ export interface LinkConditions {
   readonly outage?: { readonly everyMs: number; readonly lastsMs: number } | undefined;
 }
 
-/** A link without any effect. */
+/** A perfect link. */
 export const CLEAR_LINK: LinkConditions = {
   delayMs: 0,
   jitterMs: 0,
@@ -43,10 +43,10 @@ export type LinkType =
  * link makes the same decisions.
  */
 export class EmulatedLink {
-  /** Packets that entered the link, and those of them that were lost or dropped. */
+  /** How many packets entered the link; `lost` counts those that were lost or dropped. */
   packets = 0;
   lost = 0;
-  /** Bytes that entered the link. */
+  /** How many bytes entered the link. */
   bytes = 0;
   readonly #random: () => number;
   readonly #type: LinkType;
@@ -76,14 +76,14 @@ export class EmulatedLink {
     this.#outageUntilMs = untilMs;
   }
 
-  /** Bytes that wait before the narrow hop. */
+  /** How many bytes wait before the narrow hop. */
   waitingBytes(nowMs: number): number {
     const { kilobitsPerSecond } = this.#conditions;
     if (kilobitsPerSecond === Number.POSITIVE_INFINITY) return 0;
     return (Math.max(0, this.#freeAtMs - nowMs) * kilobitsPerSecond) / 8;
   }
 
-  /** The time at which a packet that is sent now arrives; `undefined` if it is lost. */
+  /** The arrival time of a packet that is sent now; `undefined` if it is lost. */
   send(nowMs: number, bytes: number): number | undefined {
     const { delayMs, jitterMs, kilobitsPerSecond } = this.#conditions;
     // The number of draws for each packet is fixed, so that a condition does not change the fate of later packets.

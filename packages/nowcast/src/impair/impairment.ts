@@ -6,10 +6,10 @@ import { createRandom } from "./random.js";
 /** Bytes of a narrow stream that may wait. Then its carrier is full. */
 const STREAM_WAITING_BYTES_MAX = 16 * 1024;
 
-/** The clock and the timers of an impairment. */
+/** An impairment's clock and timers. */
 export interface ImpairTiming {
   nowMs(): number;
-  /** Calls `run` at a time of that clock. */
+  /** Calls `run` at this time, by the same clock. */
   at(atMs: number, run: () => void): void;
 }
 
@@ -20,13 +20,13 @@ const REAL_TIMING: ImpairTiming = {
 
 export interface ImpairOptions {
   readonly conditions: PathConditions;
-  /** The seed of all losses and jitter; 1 by default. */
+  /** The seed for losses and jitter; 1 by default. */
   readonly seed?: number | undefined;
   /** By default `performance.now()` and `setTimeout`. */
   readonly timing?: ImpairTiming | undefined;
 }
 
-/** Counts of one direction since the impairment was made. */
+/** One direction's counters since the impairment was made. */
 export interface DirectionFigures {
   readonly packets: number;
   readonly lost: number;
@@ -34,7 +34,7 @@ export interface DirectionFigures {
 }
 
 /**
- * A bad link for the connections of this program, in both directions: pass it as `impair` to `joinWorld` or `connect`.
+ * A bad link for this program's connections, in both directions: pass it as `impair` to `joinWorld` or `connect`.
  *
  * ```ts
  * const impair = new Impairment({ conditions: LINK_PRESETS.train });
@@ -70,7 +70,7 @@ export class Impairment implements CarrierWrapper {
     this.#conditions = conditions;
   }
 
-  /** Loses all packets of both directions for a time. */
+  /** Loses all packets in both directions for a time. */
   interrupt(ms: number): void {
     const untilMs = this.#timing.nowMs() + ms;
     for (const pair of this.#links) for (const link of pair) link.interrupt(untilMs);

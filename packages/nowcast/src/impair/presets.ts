@@ -1,6 +1,6 @@
 import { CLEAR_LINK, type LinkConditions } from "./emulated-link.js";
 
-/** The conditions of both directions. */
+/** The link conditions in both directions. */
 export interface PathConditions {
   /** From this program to the server. */
   readonly up: LinkConditions;
@@ -17,7 +17,7 @@ function both(conditions: Partial<LinkConditions>): PathConditions {
 
 const MOBILE = { delayMs: 25, jitterMs: 20, loss: 0.005, burst: 3 };
 
-/** Links as users have them. */
+/** Typical links. */
 export const LINK_PRESETS: Readonly<Record<LinkPreset, PathConditions>> = {
   clear: both({}),
   /** Wireless at home: short losses, and pauses while the channel is taken. */

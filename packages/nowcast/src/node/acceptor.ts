@@ -25,18 +25,17 @@ export interface AcceptorLimits {
   readonly session: Partial<SessionConfig>;
 }
 
-/** Counters of carriers. */
+/** Carrier counters. */
 export interface AcceptorStats {
   begun: number;
   resumed: number;
-  /** Carriers that sent no HELLO as their first packet. */
+  /** Carriers whose first packet was no HELLO. */
   withoutHello: number;
   /**
-   * Carriers that were closed before their HELLO, because the endpoint was full and a new carrier
-   * was opened.
+   * Carriers closed before their HELLO, because the endpoint was full when another carrier opened.
    */
   gaveWay: number;
-  /** HELLOs that were refused, by the code of the session. */
+  /** Refused HELLOs, by session code. */
   readonly refused: Record<number, number>;
 }
 

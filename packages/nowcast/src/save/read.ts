@@ -23,12 +23,12 @@ const SHAPES_MAX = 1024;
 const CURE = "use an undamaged copy of the save file, and a shape that fits its values";
 const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The content of a save file; `T` is the type of its rows. */
+/** A save file's content; `T` is the type of its rows. */
 export interface SaveFile<T = WireValue> {
   /** The writer's notes: program, title, time. */
   readonly about: readonly MsgpackValue[];
   readonly schemas: readonly WireSchema[];
-  /** The rows of all chunks, in file order. */
+  /** All chunks' rows, in file order. */
   readonly values: readonly T[];
 }
 

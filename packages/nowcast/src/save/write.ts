@@ -15,7 +15,7 @@ import { COMPRESSION, MAGIC, RECORD, VERSION } from "./read.js";
 const CHUNK_ROWS = 4096;
 
 export interface SaveWriteOptions {
-  /** The shape of the values. Without it, a shape for all values is inferred. */
+  /** The values' shape. Without it, a shape for all values is inferred. */
   readonly schema?: WireSchema;
   /** Notes on the file: program, title, time. */
   readonly about?: { readonly [key: string]: MsgpackValue };
@@ -24,9 +24,9 @@ export interface SaveWriteOptions {
 }
 
 /**
- * Returns the bytes of a save file with these values, one row each: `spec/WIRE.md`, section 9. For one value, pass a
- * list of one. {@link readSave} returns the values. Throws a `NowcastError` if `values` is not a list. Write the bytes to a new file, flush it, and rename it
- * over the old file. After a crash, either the old or the new file exists.
+ * Returns a save file with these values, one row each: `spec/WIRE.md`, section 9. For one value, pass a list with one element.
+ * {@link readSave} returns the values. Throws a `NowcastError` if `values` is not a list. Write the bytes to a new file, flush
+ * it, and rename it over the old file. After a crash, either the old or the new file exists.
  */
 export function writeSave(
   values: readonly WireValue[],

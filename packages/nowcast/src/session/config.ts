@@ -19,11 +19,11 @@ export const CARRIER_TRAITS = {
 } as const satisfies Record<string, CarrierTraits>;
 
 export interface SessionConfig {
-  /** The limits that the peer must obey. */
+  /** The limits that the peer must respect. */
   readonly limits: Limits;
-  /** The class of each lane: 0 has priority over 1, and so on. Lanes that are not listed have class 0. */
+  /** Each lane's class: 0 has priority over 1, and so on. Lanes that are not listed have class 0. */
   readonly laneClasses: readonly number[];
-  /** The bounds of a lane's unsent messages. */
+  /** Bounds for a lane's unsent messages. */
   readonly entriesMax: number;
   readonly bytesMax: number;
   /** The budget for repeating events before any loss is known. */

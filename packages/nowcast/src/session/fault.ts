@@ -1,4 +1,4 @@
-/** Reasons for the end of a session (`spec/SESSION.md`, section 12). */
+/** Reasons why a session ended (`spec/SESSION.md`, section 12). */
 export const CloseCode = {
   done: 0,
   malformed: 1,

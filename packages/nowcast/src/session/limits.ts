@@ -5,7 +5,7 @@ import type { PacketWriter } from "./packet/writer.js";
 
 export interface Limits {
   readonly lanesMax: number;
-  /** Maximum cost of all unconsumed messages of a lane; a message costs its payload and {@link MESSAGE_COST}. */
+  /** Maximum cost of a lane's unconsumed messages; a message costs its payload and {@link MESSAGE_COST}. */
   readonly windowBytes: number;
   /** Maximum payload of one event or value, in bytes. */
   readonly messageBytesMax: number;

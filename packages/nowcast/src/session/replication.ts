@@ -21,13 +21,13 @@ export interface Replicated {
 }
 
 /**
- * Fills packets when they leave, and learns the outcome of each packet. Use a source for values that depend on the
- * peer's state, such as differences from an acknowledged snapshot. For all other values, use states.
+ * Fills packets when they leave, and learns each packet's outcome. Use a source for values that depend on the peer's
+ * state, such as differences from an acknowledged snapshot. For all other values, use states.
  */
 export interface ReplicationSource {
   /**
-   * Whether it has anything to send now. It must become false when {@link fill} returns nothing for
-   * an empty packet.
+   * Whether the source has anything to send now. It must become false when {@link fill} returns nothing for an empty
+   * packet.
    */
   readonly hasMore: boolean;
   /**

@@ -74,7 +74,7 @@ class LiveEntity implements Entity {
 /** The newest known values of all entities, updated in place. */
 export class EntityTable {
   readonly entities = new Map<EntityId, LiveEntity>();
-  /** Number of poses and descriptions of entities that were never spawned. */
+  /** How many poses and descriptions concerned entities that were never spawned. */
   unknownEntities = 0;
 
   /** Adds entities that are not in the table yet. Throws if there would be too many. */

@@ -11,9 +11,8 @@ const NAME = /^[a-z0-9_-]{1,32}$/;
 const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /**
- * Returns the name of the fullest open room of a world that has enough free seats, so that people meet. If there is none,
- * returns the name of a new room. Private rooms are never found. A room that this function found can be full a
- * moment later.
+ * Returns the name of a world's fullest open room with enough free seats, so that people meet. If there is none, returns
+ * the name of a new room. Private rooms are never found. A room that this function found can be full a moment later.
  *
  * ```ts
  * const room = await findRoom("https://play.example.org", { world: "party", freeSeats: 2 });
@@ -56,7 +55,7 @@ export function chooseRoom(rooms: readonly RoomListing[], { world, freeSeats = 1
 }
 
 /**
- * Returns the name of a private room of a world. Servers list no private rooms, so the name is the invitation. Without a
+ * Returns the name of a world's private room. Servers list no private rooms, so the name is the invitation. Without a
  * `word`, the function makes a word that cannot be guessed.
  *
  * ```ts

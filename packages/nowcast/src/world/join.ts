@@ -5,8 +5,8 @@ import type { WorldOf, WorldTypes } from "./typed-world.js";
 import type { JoinOptions, World } from "./world.js";
 
 /**
- * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
- * out its own origin. Returns at once: listen to `status`, `welcome` and `error`, or just draw `entities`.
+ * Joins the world at `url`, such as `nowcast://localhost:7777/playground` or the address that a browser shows; a page may
+ * leave out its own origin. Returns at once: listen to `status`, `welcome` and `error`, or just draw `entities`.
  *
  * ```ts
  * const world = joinWorld("nowcast://localhost:7777/plaza", { name: "Ada" });

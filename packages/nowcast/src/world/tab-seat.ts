@@ -1,22 +1,22 @@
 import { KEY_BYTES } from "./client-key.js";
 
-/** A client as the server knows it: with these values another page goes on as the same player. */
+/** The data by which the server knows a client: with these values another page goes on as the same player. */
 export interface SeatClaim {
-  /** The key of the client: a secret between it and the server. */
+  /** The client's key: a secret between it and the server. */
   readonly key: Uint8Array;
   /** The number of the client's newest durable action. */
   readonly lastNumber: number;
-  /** The name under which the client joined. */
+  /** The name with which the client joined. */
   readonly name: string | undefined;
 }
 
 /**
- * Keeps the claim of a client on its seat while its page is loaded again. {@link tabSeat} keeps it in the tab.
+ * Keeps a client's claim on its seat during a page reload. {@link tabSeat} keeps it in the tab.
  */
 export interface Seat {
   /**
-   * Takes the kept claim for the address of a room, so that no other client finds it. `current` is called when the page goes, and its
-   * claim is kept. After `signal` has aborted, nothing is kept.
+   * Takes the kept claim for a room's address, so that no other client finds the claim. `current` is called when the page goes, and
+   * its claim is kept. After `signal` has aborted, nothing is kept.
    */
   take(address: string, current: () => SeatClaim, signal: AbortSignal): SeatClaim | undefined;
 }
@@ -26,7 +26,7 @@ const PREFIX = "nowcast seat ";
 const HELD_MS = 30_000;
 
 /**
- * The seat of this tab: a player who reloads the page, or goes away and back within 30 s, is the same player. If the tab is
+ * This tab's seat: a player who reloads the page, or goes away and back within 30 s, is the same player. If the tab is
  * closed, the avatar leaves after these 30 s.
  *
  * The claim is in the tab's `sessionStorage` only between two pages. So a copy of a tab is another player.

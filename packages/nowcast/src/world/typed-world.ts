@@ -2,7 +2,7 @@
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { Entity, EntityId, EntityListener, SpawnOptions, World, WorldEvents } from "./world.js";
 
-/** The types of one world's declarations. `nowcast gen DIR` writes them from the world's folder. */
+/** The types that one world declares. `nowcast gen DIR` writes them from the world's folder. */
 export interface WorldTypes {
   /** Kinds by name, with the types of their attributes. */
   readonly kinds: object;
@@ -12,7 +12,7 @@ export interface WorldTypes {
   readonly events: object;
 }
 
-/** An entity of a kind whose attributes have known types. */
+/** An entity whose kind's attributes have known types. */
 export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<Entity, "attributes"> & {
   readonly attributes: Readonly<T["kinds"][K]>;
 };

@@ -9,11 +9,11 @@ import type { Seat } from "./tab-seat.js";
 declare const entityIdBrand: unique symbol;
 declare const playerIdBrand: unique symbol;
 
-/** Number of an entity in its world. After a restart of the server, entities have new numbers. */
+/** An entity's number in its world. After a restart of the server, entities have new numbers. */
 export type EntityId = number & { readonly [entityIdBrand]: true };
 
 /**
- * Number of a player in a world. A client stays the same player if its connection or its server is lost for less than
+ * A player's number in a world. A client stays the same player if its connection or its server is lost for less than
  * half a minute. A client that returns later is a new player.
  */
 export type PlayerId = number & { readonly [playerIdBrand]: true };
@@ -24,18 +24,20 @@ export type Vec3 = readonly [number, number, number];
 /** A rotation: x, y, z, w. */
 export type Quaternion = readonly [number, number, number, number];
 
-/** A map from the world's author: names with any MessagePack values. */
+/** A map that the world's author wrote: names with any MessagePack values. */
 export type WorldRecord = Readonly<Record<string, unknown>>;
 
-/** A named value of a type, such as `f32`, `range(0, 1, 0.01)` or `u32?` (the notation of `spec/WORLD.md`, section 3). */
+/**
+ * A named value with a type, such as `f32`, `range(0, 1, 0.01)` or `u32?` (the notation in `spec/WORLD.md`, section 3).
+ */
 export interface Field {
   readonly name: string;
   readonly type: string;
 }
 
 /**
- * The common properties of the entities of one kind. The author's values arrive unchanged, so
- * ignore values that you do not know.
+ * The common properties of a kind's entities. The author's values arrive unchanged, so ignore values that you do not
+ * know.
  */
 export interface Kind {
   readonly name: string;
@@ -87,7 +89,7 @@ export interface EventDeclaration {
  * Validate fetched files before use, because anyone may be their author.
  */
 export interface Asset {
-  /** The file's path in the world's folder, such as `assets/door.glb`. */
+  /** The path in the world's folder, such as `assets/door.glb`. */
   readonly name: string;
   /** SHA-256 of the file's content: 64 hexadecimal digits in lower case. A changed file has another hash. */
   readonly hash: string;
@@ -98,8 +100,7 @@ export interface Asset {
 }
 
 /**
- * The kinds, actions, events and files of a world. When the world's rules or files are replaced,
- * another definition applies.
+ * A world's kinds, actions, events and files. When the world's rules or files are replaced, another definition applies.
  */
 export interface Definition {
   /** The version of the world's rules. */
@@ -121,7 +122,7 @@ export interface Entity {
    * Its kind. A `define` event may replace the kind by another object, possibly with another name.
    */
   readonly kind: Kind;
-  /** Factors that scale the shape of the entity's kind along the entity's own axes. */
+  /** Factors that scale the kind's shape along the entity's own axes. */
   readonly scale: Vec3;
   /** The entity to which this one is attached. `position` and `rotation` are still in world coordinates. */
   readonly parent: EntityId | undefined;
@@ -132,21 +133,21 @@ export interface Entity {
    * change. Texts may come from other people, so never use them as markup.
    */
   readonly attributes: WorldRecord;
-  /** Of the centre, in metres. */
+  /** The centre, in metres. */
   readonly position: Vec3;
-  /** x, y, z, w, of length 1. `quaternionToEuler` converts it to angles. */
+  /** x, y, z, w, with length 1. `quaternionToEuler` converts it to angles. */
   readonly rotation: Quaternion;
-  /** World step of the last received change of the pose. */
+  /** World step at which the last received pose change happened. */
   readonly tick: number;
   /** World step up to which the entity kept its earlier pose, if known (only sessions report this step). */
   readonly stillTick?: number | undefined;
-  /** Whether the rules put the entity elsewhere in the last received change of its pose: there is no path between. */
+  /** Whether the last received pose change is a jump: the rules put the entity elsewhere: there is no path between. */
   readonly hasJumped?: boolean;
-  /** The path since a change of the motion that arrived late; otherwise `undefined`. */
+  /** The path since a motion change that arrived late; otherwise `undefined`. */
   readonly path?: EntityPath | undefined;
 }
 
-/** The path of an entity that moves by itself. */
+/** The path on which an entity moves by itself. */
 export interface EntityPath {
   /** World step at which the path begins. */
   readonly startTick: number;
@@ -183,7 +184,7 @@ export interface OwnedPose {
   readonly spin?: Vec3 | undefined;
 }
 
-/** The initial state of an entity that its owner spawns. */
+/** An entity's initial state, when an owner spawns the entity. */
 export interface SpawnOptions extends WaitOptions {
   readonly position: Vec3;
   readonly rotation?: Quaternion | undefined;
@@ -212,8 +213,8 @@ export interface Pose {
 }
 
 /**
- * The motion of the avatars of one kind. It takes the same steps as the world's rules, 60 a second. You define the
- * state type `S`. Treat states as immutable: the newest 256 are kept, and steps are repeated from them.
+ * How avatars of one kind move. It takes the same steps as the world's rules, 60 a second. You define the state type
+ * `S`. Treat states as immutable: the newest 256 are kept, and steps are repeated from them.
  */
 export interface AvatarMotion<S = unknown> {
   /**
@@ -223,49 +224,49 @@ export interface AvatarMotion<S = unknown> {
   read(entity: Entity, predicted: S | undefined): S;
   /** Takes a step of 1/60 s. */
   step(state: S, input: Input): S;
-  /** Writes the pose of a state. */
+  /** Writes a state's pose. */
   pose(state: S, out: Pose): void;
 }
 
-/** Motions by the name of the avatar's kind. */
+/** Motions by kind name. */
 export type AvatarMotions = Readonly<Record<string, AvatarMotion>>;
 
 /** The last frame: its moment, and how its poses were made. */
 export interface Display {
-  /** The displayed moment, in steps of the world with a fraction. */
+  /** The displayed moment, in world steps with a fraction. */
   readonly tick: number;
-  /** Delay of that moment behind the newest possible data, in milliseconds: the cost of smoothness. */
+  /** How far the displayed moment is behind the newest possible data, in milliseconds: the cost of smoothness. */
   readonly delayMs: number;
-  /** Age of the displayed state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
+  /** The age of an entity's displayed state, in milliseconds: the delay, plus the time of extrapolation. */
   ageMs(id: EntityId): number;
-  /** Number of frames in which entities were extrapolated, because the next snapshot arrived too late. */
+  /** Number of frames that extrapolated entities, because the next snapshot arrived too late. */
   readonly starvedFrames: number;
-  /** Whether the local avatar is displayed at its predicted pose. */
+  /** Whether the page shows the local avatar's predicted pose. */
   readonly isPredicted: boolean;
   /** The item that the local avatar holds: predicted or, later, from the avatar's attribute `holding`. */
   readonly holding: EntityId | undefined;
   /**
-   * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw
-   * of the input and of the camera, so that they turn with the ground.
+   * The angle by which the ground has turned the avatar so far, in radians. Add its changes to the yaw of the input and
+   * of the camera, so that they turn with the ground.
    */
   readonly carriedYaw: number;
-  /** Figures of the prediction; `undefined` until there is an avatar to predict, and its code is loaded. */
+  /** The prediction's figures; `undefined` until there is an avatar to predict, and its code is loaded. */
   readonly prediction: Prediction | undefined;
 }
 
-/** The steps of the local avatar, for measurements. */
+/** The local avatar's steps, for measurements. */
 export interface Prediction {
-  /** The newest step of this client; a step lasts 1/60 s. */
+  /** This client's newest step; a step lasts 1/60 s. */
   readonly step: number;
-  /** The displayed moment, in steps of this client with a fraction. */
+  /** The displayed moment, in this client's steps with a fraction. */
   readonly moment: number;
-  /** Distance of the displayed position from the predicted one, in metres: corrections not shown yet. */
+  /** Distance between the displayed position and the predicted one, in metres: corrections not shown yet. */
   readonly offsetM: number;
   /** Distance between the server's newest position and the prediction for its step, in metres. */
   readonly errorM: number;
-  /** Number of positions from the server that differed from the prediction. */
+  /** How many server positions differed from the prediction. */
   readonly corrections: number;
-  /** Number of steps that were left out, because no frame was drawn for too long. */
+  /** How many steps were skipped, because no frame was drawn for too long. */
   readonly skippedSteps: number;
   /** Writes the predicted position after a step. Returns false for a step that is no longer stored. */
   predicted(step: number, out: { [axis: number]: number }): boolean;
@@ -286,27 +287,27 @@ export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
  */
 export type Connection = "steady" | "unstable" | "lost";
 
-/** Properties of the connection, for displays. */
+/** The connection's properties, for displays. */
 export interface WorldLink {
   /** The present carrier; `undefined` while there is none. */
   readonly carrier: "WebTransport" | "WebSocket" | undefined;
-  /** The share of the packets from this program that was lost, 0 to 1. */
+  /** The share of this program's packets that was lost, 0 to 1. */
   readonly loss: number;
   /**
-   * Age of the server's data on arrival, by the estimate of the server's clock; `undefined` before the first estimate.
+   * Age of the server's data on arrival, by the estimated server clock; `undefined` before the first estimate.
    */
   readonly ageMs: number | undefined;
   /** Values that were never sent, because newer ones replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again after a loss. */
   readonly resent: number;
-  /** Number of times that the session continued over another carrier. */
+  /** How often the session continued over another carrier. */
   readonly resumed: number;
 }
 
 /** Metrics for a network graph. Rates are means over the last second; bytes are payload bytes received. */
 export interface WorldStats {
-  /** Smoothed time of the round trip from this program to the server and back; `undefined` before the first sample. */
+  /** Smoothed round-trip time between this program and the server; `undefined` before the first sample. */
   readonly pingMs: number | undefined;
   readonly packetsPerSecond: number;
   readonly bytesPerSecond: number;
@@ -314,24 +315,23 @@ export interface WorldStats {
   readonly snapshots: number;
   /** Smoothed spacing of snapshots on the server's clock; `undefined` before the second snapshot. */
   readonly snapshotIntervalMs: number | undefined;
-  /** Smoothed deviation of the arrival of snapshots from that spacing: jitter as RFC 3550 defines it. */
+  /** Smoothed deviation of arrival times from that spacing: jitter as RFC 3550 defines it. */
   readonly jitterMs: number;
-  /** Number of lost connections that were replaced by new ones. */
+  /** How many lost connections were replaced. */
   readonly reconnects: number;
-  /** Number of messages of unknown types, which a later server may send. */
+  /** How many messages had an unknown type, as from a later server. */
   readonly unknownMessages: number;
-  /** Number of poses and descriptions of entities that were never spawned. */
+  /** How many poses and descriptions concerned entities that were never spawned. */
   readonly unknownEntities: number;
   /**
-   * Number of actions and chat lines that were not sent, because there was no connection or the
-   * world was closed.
+   * How many actions and chat lines were not sent, because there was no connection or the world was closed.
    */
   readonly unsentActions: number;
   /** Only for sessions. */
   readonly link?: WorldLink | undefined;
 }
 
-/** The outcome of a version of the world's rules. `printed` marks a line that the rules printed. */
+/** What happened to a version of the world's rules. `printed` marks a line that the rules printed. */
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
@@ -394,39 +394,39 @@ export interface WorldEvents {
      */
     readonly ackedInputSequence: number;
   };
-  /** The player joined, or its name or avatar changed. */
+  /** A player joined, or a player's name or avatar changed. */
   player: { readonly player: Player };
   /** A player left. The event has its last known values. */
   left: { readonly player: Player };
   /** The value at a place on the screen changed; `null` when it was removed. */
   screen: { readonly place: string; readonly value: unknown };
-  /** An event of the world's rules. */
+  /** An event from the world's rules. */
   event: { readonly name: string; readonly payload: unknown };
   /**
    * One event of the world. Its name follows `event:`, as in `world.on("event:goal", ({ payload })
    * => …)`.
    */
   [name: `event:${string}`]: { readonly payload: unknown };
-  /** The owner of an entity changed. `before` is the earlier owner. */
+  /** An entity's owner changed. `before` is the earlier owner. */
   owner: { readonly entity: Entity; readonly before: PlayerId | undefined };
   /**
-   * The world refused an action of this client. `request` is present if it was an owner's request: `action` is then
-   * `own`, `release`, `move`, `set`, `spawn` or `despawn`, and `entity` its subject.
+   * The world refused this client's action. `request` is present if it was an owner's request: `action` is then `own`,
+   * `release`, `move`, `set`, `spawn` or `despawn`, and `entity` its subject.
    */
   refused: {
     readonly action: string;
     readonly reason: string;
     readonly request?: { readonly entity: EntityId | undefined };
   };
-  /** The outcome of a version of the rules; sent to editors only. `text` has file, line and cause. */
+  /** What happened to a version of the rules; sent to editors only. `text` has file, line and cause. */
   report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
   /** `name` and `text` come from other people, so show them as text, never as markup. */
   chat: { readonly from: PlayerId; readonly name: string; readonly text: string };
-  /** Number of chat lines that were dropped here, because this client had not read the earlier ones. */
+  /** How many chat lines the server dropped, because this client had not read the earlier ones. */
   missed: { readonly lines: number };
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
-  /** A line of chat of this client was not passed on, for example because it sent too many at once. */
+  /** The server did not pass on this client's chat line, for example because the client sent too many at once. */
   unsaid: { readonly text: string; readonly reason: string };
   /**
    * A connection was lost or could not be opened. `error.code` has the reason, and
@@ -440,7 +440,7 @@ export interface WorldEvents {
 export interface RoomQuery {
   /** The world that the room shows. */
   readonly world: string;
-  /** The number of players that still fit in the room; 1 by default. */
+  /** How many more players must fit into the room; 1 by default. */
   readonly freeSeats?: number | undefined;
 }
 
@@ -454,7 +454,7 @@ export interface JoinOptions {
   readonly role?: "player" | "program" | undefined;
   /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
   readonly networkHz?: number | undefined;
-  /** Whether to connect again after a loss, with a growing and jittered pause of 100 ms to 5 s. True by default. */
+  /** Whether to reconnect after a loss, with a growing, jittered pause from 100 ms to 5 s. True by default. */
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
@@ -468,13 +468,12 @@ export interface JoinOptions {
    * the token takes precedence.
    */
   readonly identity?: Identity | undefined;
-  /** Keeps the player while its page is loaded again: `tabSeat()`. Without one, such a page is a new player. */
+  /** Keeps the player during a page reload: `tabSeat()`. Without one, such a page is a new player. */
   readonly seat?: Seat | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
   /**
-   * Step functions for local avatars that are not walkers, by the name of their kind. Without one, such an avatar is
-   * interpolated.
+   * Step functions for local avatars that are not walkers, by kind name. Without one, such an avatar is interpolated.
    */
   readonly motions?: AvatarMotions | undefined;
   /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. */
@@ -490,8 +489,8 @@ export type EntityListener = (entity: Entity) => unknown;
 export interface World {
   readonly status: WorldStatus;
   /**
-   * The origin of the world's server, such as `http://localhost:7777`. The server offers the files of the world's folder
-   * below `/assets/` of this origin.
+   * The server's origin, such as `http://localhost:7777`. The server offers the files of the world's folder below
+   * `/assets/` of this origin.
    */
   readonly serverOrigin: string;
   /**
@@ -500,18 +499,18 @@ export interface World {
    */
   readonly connection: Connection;
   /**
-   * Fulfilled when the first welcome, the definition and the players are there. Rejected if the world ends earlier. While no server answers, the world tries again, and says so on the console
-   * once if nothing listens to `error`.
+   * Resolves when the first welcome, the definition and the players have arrived. Rejected if the world ends earlier. While no
+   * server answers, the world tries again, and reports this on the console once if nothing listens to `error`.
    */
   readonly ready: Promise<void>;
   /**
-   * Fulfilled with the local avatar when it is first in {@link World.entities}; rejected if the world ends earlier.
-   * Spectators and programs have no avatar.
+   * Resolves to the local avatar when the avatar first appears in {@link World.entities}; rejected if the world ends
+   * earlier. Spectators and programs have no avatar.
    */
   readonly joined: Promise<Entity>;
   /** The local player; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
-  /** The id of the entity that your input moves; `undefined` for spectators. */
+  /** The ID of the entity that your input moves; `undefined` for spectators. */
   readonly avatarId: EntityId | undefined;
   /** The entity that your input moves; `undefined` while it is not in {@link World.entities}. */
   readonly avatar: Entity | undefined;
@@ -521,7 +520,7 @@ export interface World {
   /** The entities whose kind has this name. */
   entitiesOf(kind: string): Iterable<Entity>;
   readonly players: ReadonlyMap<PlayerId, Player>;
-  /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
+  /** The screen's values by place. A value for this player alone takes precedence over the value for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
 
@@ -539,7 +538,7 @@ export interface World {
    * ```
    */
   frame(nowMs: number): void;
-  /** Writes the pose of an entity at the moment of the last frame. Returns false for an entity that is not in the world. */
+  /** Writes an entity's pose at the last frame's moment. Returns false for an entity that is not in the world. */
   pose(id: EntityId, out: Pose): boolean;
   /** The last frame, for displays and measurements. */
   readonly display: Display;
@@ -575,7 +574,7 @@ export interface World {
   /** Releases an entity, or transfers it to a player that may own it. */
   release(entity: EntityId, to?: PlayerId): void;
   /**
-   * Sets the target pose of an entity that this client owns. The pose is a state: only the newest one is sent, at most
+   * Sets the target pose for an entity that this client owns. The pose is a state: only the newest one is sent, at most
    * 30 times a second, so call this method as often as you like. The server moves the entity there within the limits of
    * its kind. While this client does not own the entity, targets are dropped and counted.
    */
@@ -587,7 +586,7 @@ export interface World {
    * enters {@link World.entities} a little later.
    */
   spawn(kind: string, options: SpawnOptions): Promise<EntityId>;
-  /** Removes an entity that this client owns, if owners can spawn entities of its kind. */
+  /** Removes an entity that this client owns, if the kind lets owners spawn entities. */
   despawn(entity: EntityId): void;
   /**
    * Servers shorten a line to 300 characters. While there is no connection, up to 16 lines wait for the next one.
@@ -600,15 +599,15 @@ export interface World {
   setRate(hz: number): void;
 
   /**
-   * Calls `listener` at every event of this type until the returned function is called, `signal` aborts, or the world
-   * is closed. A listener that is added inside a callback receives the next event first.
+   * Calls `listener` for every event with this type until you call the returned function, `signal` aborts, or the world
+   * closes. A listener that is added inside a callback receives the next event first.
    */
   on<K extends keyof WorldEvents>(
     type: K,
     listener: (event: WorldEvents[K]) => void,
     options?: WaitOptions,
   ): () => void;
-  /** Waits for the next event of this type. Rejected if the world is closed earlier, or if `signal` aborts. */
+  /** Waits for the next event with this type. Rejected if the world is closed earlier, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
   /**
    * Calls `listener` for each entity of a kind, or for one entity: now if it is in the world, and whenever it enters.
@@ -623,8 +622,8 @@ export interface World {
    */
   onEntity(of: string | EntityId, listener: EntityListener, options?: WaitOptions): () => void;
   /**
-   * Calls `listener` with an attribute of each entity of a kind, or of one entity: with the current value, when the entity
-   * enters, and at each change.
+   * Calls `listener` with one attribute's value, for each entity of a kind or for one entity: with the current value, when
+   * the entity enters, and at each change.
    */
   onAttribute(
     of: string | EntityId,

@@ -4,9 +4,11 @@ import type { WaitOptions } from "../events/cancellable-waits.js";
 import { serverOrigin } from "./address.js";
 import { isFields } from "./describe/shape.js";
 
-/** A world of a server, as its author describes it. Texts come from other people, so never use them as markup. */
+/**
+ * A world on a server, as the author describes the world. Texts come from other people, so never use them as markup.
+ */
 export interface WorldListing {
-  /** The name, which is also the name of its first room. */
+  /** The world's name, which is also the first room's name. */
   readonly name: string;
   /** The open rooms that show the world. */
   readonly rooms: readonly string[];
@@ -14,13 +16,13 @@ export interface WorldListing {
   readonly players: number | undefined;
   /** The goal in one sentence; empty if the world does not describe itself. */
   readonly goal: string;
-  /** The first steps of a visitor, at most six. */
+  /** A visitor's first steps, at most six. */
   readonly how: readonly string[];
-  /** The address of a picture of the world. */
+  /** The address of the world's picture. */
   readonly picture: URL | undefined;
 }
 
-/** An open room of a server. */
+/** An open room on a server. */
 export interface RoomListing {
   readonly name: string;
   /** The world that the room shows. */
@@ -37,8 +39,8 @@ const PICTURE = /^\/assets\/[0-9a-f]{64}$/;
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /**
- * Requests the worlds of a server. `server` is any address of the server, such as that of a room; in a page, the page's
- * own server by default.
+ * Requests a server's worlds. `server` is any address of the server, such as that of a room; in a page, the page's own
+ * server by default.
  *
  * ```ts
  * const about = (await worldsOf()).find(({ name }) => name === "football");
@@ -57,7 +59,7 @@ export async function worldsOf(
 }
 
 /**
- * Requests the open rooms of a server, without private rooms. `server` is any address of the server.
+ * Requests a server's open rooms, without private ones. `server` is any address of the server.
  *
  * Rejected with a `NowcastError` of the fault `network` if the server does not answer with a list.
  */

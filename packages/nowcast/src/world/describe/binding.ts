@@ -2,7 +2,7 @@
 import type { Action } from "../world.js";
 import { isFields } from "./shape.js";
 
-/** The parts of an {@link Action} that its binding is read from. */
+/** The parts of an {@link Action} from which a binding is read. */
 export type ActionSource = Pick<Action, "name" | "arguments" | "hint">;
 
 /** An argument that is a number in a range. */
@@ -28,7 +28,7 @@ export interface PlaceRule {
   /** Whether the action may be sent without a place. */
   readonly isOptional: boolean;
   readonly reachM: number;
-  /** Edge length of the cells in which the world builds; 0 without cells. */
+  /** Edge length of the cells on the world's building grid; 0 without cells. */
   readonly gridM: number;
 }
 
@@ -36,8 +36,8 @@ export interface PlaceRule {
 export interface Binding {
   readonly action: string;
   /**
-   * Letters or digits in lower case, `left` or `right`, of which each triggers the action. Without keys, the action has only
-   * a touch button.
+   * Lower-case letters or digits, `left` or `right`; each triggers the action. Without keys, the action has only a touch
+   * button.
    */
   readonly keys: readonly string[];
   readonly label: string;
@@ -52,11 +52,11 @@ export interface Binding {
   readonly needs: string | undefined;
   /** An attribute of the local avatar that must not be set. */
   readonly unless: string | undefined;
-  /** The effect on the hands or on the local avatar that is shown before the server's answer. */
+  /** The effect that the page shows before the server's answer, on the hands or the local avatar. */
   readonly predict: "grab" | "throw" | "launch" | undefined;
-  /** Speed of a thrown item at full charge, or of a launched avatar ahead, in metres a second. */
+  /** Speed in metres a second: a thrown item's at full charge, or a launched avatar's forward speed. */
   readonly speed: number;
-  /** Upward speed of a launched avatar, in metres a second. */
+  /** A launched avatar's upward speed, in metres a second. */
   readonly rise: number;
 }
 
@@ -72,7 +72,7 @@ export function readBindings(actions: readonly ActionSource[]): readonly Binding
   return actions.flatMap((action) => bindingOf(action) ?? []);
 }
 
-/** The binding of an action, which is read once; `undefined` for an action without one. */
+/** Returns an action's binding, which is parsed once; `undefined` for an action without one. */
 export function bindingOf(action: ActionSource): Binding | undefined {
   let known = KNOWN.get(action);
   if (known === undefined) {
@@ -132,17 +132,17 @@ function finiteOr0(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) ? value : 0;
 }
 
-/** A chat command of a world. The server reads the line `/name …`, and answers the player alone. */
+/** A world's chat command. The server reads the line `/name …`, and answers the player alone. */
 export interface ChatCommand {
   /** The name after the `/`. */
   readonly name: string;
-  /** The line with the names of its arguments, such as `/give who item [count]`. */
+  /** The command with its arguments' names, such as `/give who item [count]`. */
   readonly usage: string;
   /** One sentence; empty if the world has none. */
   readonly help: string;
 }
 
-/** The chat commands of a world, in the order of their declaration. Some need a role. */
+/** A world's chat commands, in the order of their declaration. Some need a role. */
 export function readChatCommands(actions: readonly ActionSource[]): readonly ChatCommand[] {
   return actions.flatMap(({ name, hint }) => {
     const command = hint?.["command"];

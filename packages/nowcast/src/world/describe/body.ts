@@ -3,12 +3,12 @@ import type { Kind } from "../world.js";
 import { clamped, type Form, readForm } from "./shape.js";
 
 /**
- * The movement of a body. `dynamic`: by forces. `fixed`: not at all. `kinematic`: by its velocity alone. `sensor`:
- * others pass through it.
+ * How a body moves. `dynamic`: by forces. `fixed`: not at all. `kinematic`: by its velocity alone. `sensor`: others
+ * pass through it.
  */
 export type BodyMotion = "dynamic" | "fixed" | "kinematic" | "sensor";
 
-/** The effect of a body on walkers (`spec/MOVEMENT.md`, section 5): they climb a `ladder`, and swim in `water`. */
+/** A body's effect on walkers (`spec/MOVEMENT.md`, section 5): they climb a `ladder`, and swim in `water`. */
 export type BodyRole = "obstacle" | "ladder" | "water";
 
 /** The physics of a kind's entities. Numbers are within the engine's bounds; missing ones have its defaults. */
@@ -32,7 +32,7 @@ export interface Body {
 }
 
 /**
- * Returns the body of a kind, which is read once: `undefined` for a kind without a body or with an unknown motion. The
+ * Returns a kind's body, which is parsed once; `undefined` for a kind without a body or with an unknown motion. The
  * body of a walker is in {@link walkerOf}.
  */
 export function bodyOf({ body }: Pick<Kind, "body">): Body | undefined {

@@ -4,13 +4,13 @@ import { bodyOf } from "./body.js";
 import { clamped, type Form, readForm, readVector, type Vector } from "./shape.js";
 import { walkerOf } from "./walker.js";
 
-/** The parts of an {@link Entity} that its look is read from. */
+/** The parts of an {@link Entity} from which a look is read. */
 export interface LookSource {
   readonly kind: Pick<Kind, "body" | "walker" | "look">;
   readonly attributes: Entity["attributes"];
 }
 
-/** A person is drawn as a figure in coloured clothes, of this height in metres. */
+/** A person, drawn as a figure in coloured clothes with this height in metres. */
 export interface Figure {
   readonly shape: "person";
   readonly height: number;
@@ -38,15 +38,15 @@ export interface Look {
   readonly glow: number;
   /** The label above the entity. A person may have typed it, so show it as text, never as markup. */
   readonly label: string;
-  /** The text on the front of the form, which is a text and no markup; empty for none. */
+  /** The text on the form's front: plain text, never markup; empty for none. */
   readonly sign: string;
-  /** Duration of the trail behind an entity that moves, in seconds; 0 for none. */
+  /** How long the trail behind a moving entity lasts, in seconds; 0 for none. */
   readonly trail: number;
-  /** The model that is drawn instead of the form, as soon as it is loaded. */
+  /** The model that replaces the form as soon as the model is loaded. */
   readonly model: ModelLook | undefined;
-  /** Name of the image on the surface of the form; `undefined` for none. */
+  /** Name of the image on the form's surface; `undefined` for none. */
   readonly texture: string | undefined;
-  /** Height of the sea around the world, in metres; `undefined` if the entity declares no sea. */
+  /** Height of the surrounding sea, in metres; `undefined` if the entity declares no sea. */
   readonly sea: number | undefined;
 }
 
@@ -86,7 +86,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   "hidden",
 ]);
 
-/** Whether an attribute of this name replaces a field of the look. If it changes, read the look again. */
+/** Whether an attribute with this name replaces a field of the look. If it changes, read the look again. */
 export function isLookField(attribute: string): boolean {
   return FIELDS.has(attribute);
 }

@@ -2,14 +2,14 @@
 import type { Kind, Vec3 } from "../world.js";
 import { isFields, readVector } from "./shape.js";
 
-/** The clients that may request entities of a kind, and the changes that an owner may make. */
+/** Which clients may request a kind's entities, and which changes an owner may make. */
 export interface OwnerRules {
   readonly by: "player" | "program" | "anyone";
   /** In metres a second. */
   readonly speedMax: number;
   /** In radians a second. */
   readonly turnMax: number;
-  /** Greatest distance from the owner's avatar, in metres; `undefined` for no limit. */
+  /** Maximum distance from the owner's avatar, in metres; `undefined` for no limit. */
   readonly reachM: number | undefined;
   /** The box that the entities must stay in, parallel to the axes: its centre and its edges, in metres. */
   readonly area: { readonly at: Vec3; readonly size: Vec3 } | undefined;
@@ -17,14 +17,17 @@ export interface OwnerRules {
   readonly beyond: "clamp" | "refuse";
   /** The attributes that an owner may set. */
   readonly attributes: ReadonlySet<string>;
-  /** Number of entities of the kind that an owner may spawn. */
+  /** How many entities of the kind an owner may spawn. */
   readonly spawnsMax: number;
-  /** The treatment of an entity whose owner leaves: the server owns it, it keeps its owner, or it is removed. */
+  /**
+   * What happens to an entity whose owner leaves: the server becomes the owner, the player that left stays the owner,
+   * or the entity is removed.
+   */
   readonly leave: "release" | "keep" | "despawn";
 }
 
 /**
- * Returns the rules of ownership of a kind, which are read once; `undefined` if clients cannot request its entities.
+ * Returns a kind's ownership rules, which are parsed once; `undefined` if clients cannot request its entities.
  *
  * ```ts
  * const canDrag = ownerRulesOf(entity.kind)?.by !== "program";

@@ -1,12 +1,12 @@
 import { isFields } from "./shape.js";
 
-/** The event by which a server asks a page to go to another of its rooms. */
+/** The event by which a server sends a page to another room on the same server. */
 export const PORTAL_EVENT = "@go";
 
 /** The action by which a page that came to a room hands in its ticket: `world.act(ARRIVE_ACTION, { ticket })`. */
 export const ARRIVE_ACTION = "@arrive";
 
-/** The way to another room of the same server. */
+/** A portal to another room on the same server. */
 export interface Portal {
   readonly room: string;
   /** Stands for the data that the player carries. It is valid once, for a minute, in that room. */

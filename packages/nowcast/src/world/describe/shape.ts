@@ -35,7 +35,7 @@ export type Form =
 
 export interface Part {
   readonly at: Vector;
-  /** The rotation of the part: x, y, z, w. */
+  /** The part's rotation: x, y, z, w. */
   readonly rotation: Quaternion;
   readonly form: Form;
 }
@@ -191,12 +191,12 @@ function isCoordinate(value: unknown): value is number {
 const ORIGIN: Vector = [0, 0, 0];
 const UPRIGHT: Quaternion = [0, 0, 0, 1];
 
-/** A value of an author as a number of this span; `undefined` for others. */
+/** An author's value, if it is a number in this range; `undefined` for others. */
 export function within(value: unknown, min: number, max: number): number | undefined {
   return typeof value === "number" && value >= min && value <= max ? value : undefined;
 }
 
-/** A value of an author, moved into this span; `fallback` if it is no number. */
+/** An author's value, clamped to a range; `fallback` if it is no number. */
 export function clamped(value: unknown, min: number, max: number, fallback: number): number {
   if (typeof value !== "number" || Number.isNaN(value)) return fallback;
   return Math.min(max, Math.max(min, value));

@@ -2,16 +2,16 @@
 import type { Gait } from "../prediction/mover.js";
 import type { Kind } from "../world.js";
 
-/** The body and the speeds of a walker, in metres, kilograms and seconds, as numbers of 32 bits. */
+/** A walker's body and speeds, in metres, kilograms and seconds, as 32-bit numbers. */
 export interface Walker extends Gait {
   readonly mass: number;
-  /** Whether the attributes `speed`, `jump` and `frozen` of each walker change its gait. */
+  /** Whether the attributes `speed`, `jump` and `frozen` change each walker's gait. */
   readonly isAdjustable: boolean;
-  /** Whether each walker has the attribute `pitch`, which the page of its player sets. */
+  /** Whether each walker has the attribute `pitch`, which the player's page sets. */
   readonly showsPitch: boolean;
 }
 
-/** The walker of a kind, which is read once; `undefined` for a kind that input does not move. */
+/** Returns a kind's walker, which is parsed once; `undefined` for a kind that input does not move. */
 export function walkerOf({ walker }: Pick<Kind, "walker">): Walker | undefined {
   if (walker === undefined) return undefined;
   let known = KNOWN.get(walker);

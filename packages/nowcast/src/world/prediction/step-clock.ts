@@ -21,7 +21,7 @@ export class StepClock {
   frameMs = 0;
   /** Time since that frame's predecessor, limited for effects that are shown gradually. */
   frameS = 0;
-  /** Number of steps that were left out, because no frame was drawn for too long. */
+  /** How many steps were skipped, because no frame was drawn for too long. */
   skippedSteps = 0;
   readonly history = new StepHistory();
   readonly sender: StepInputSender;
