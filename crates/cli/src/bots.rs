@@ -23,7 +23,7 @@ const ACTION_ODDS: u64 = 4;
 
 /// Let bots play in a room, and print what they received
 ///
-/// The bots walk about and try the actions of the world. Prints the join times, the rounds of movement and the bytes of a bot.
+/// The bots walk about and try the world's actions. Prints join times, and each bot's movement rounds and bytes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

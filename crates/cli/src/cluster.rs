@@ -8,7 +8,7 @@ use nowcast_jetstream::{Directory, Link, LinkOptions, drain, send};
 
 use crate::output;
 
-/// Show the servers and rooms of a cluster, and move rooms (docs/how-to/cluster.md)
+/// Show a cluster's servers and rooms, and move rooms (docs/how-to/cluster.md)
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// List the servers, and the owner of each room
+    /// List the servers, and each room's owner
     Status {
         #[command(flatten)]
         nats: Nats,
@@ -31,7 +31,8 @@ enum Command {
         #[command(flatten)]
         nats: Nats,
     },
-    /// Move all rooms of a server to others. From then on the server takes no rooms, and it can be stopped
+    /// Move all of a server's rooms to other servers. From then on the server takes no rooms, and you can stop the
+    /// server
     Drain {
         /// Name of the server
         server: String,
@@ -43,7 +44,7 @@ enum Command {
         /// Only show the plan. To carry it out, drain, stop and start one server after the other
         #[arg(long, required = true)]
         dry_run: bool,
-        /// Release to which the servers are upgraded, such as 1.4.0 [default: the release of this program]
+        /// Release to which the servers are upgraded, such as 1.4.0 [default: this program's release]
         #[arg(long, value_name = "RELEASE", value_parser = read_release)]
         release: Option<Release>,
         #[command(flatten)]

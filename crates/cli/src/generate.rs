@@ -13,19 +13,19 @@ use nowcast_wire_tools::typescript;
 
 use crate::output;
 
-/// Generate TypeScript types from a world, a schema, or shapes of Rust types
+/// Generate TypeScript types from a world, a schema, or the shapes of Rust types
 ///
-/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with the bytes of
-/// `nowcast_wire::Shape::of::<T>().to_bytes()`. From both, encoders and decoders are generated. From a world's folder, the types
-/// of its kinds, actions and events are generated, for `joinWorld<Types>(…)`.
+/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape is a file with the bytes that
+/// `nowcast_wire::Shape::of::<T>().to_bytes()` returns for a Rust type. For both, the command generates encoders and decoders.
+/// For a world's folder, the command generates the types of kinds, actions and events, for `joinWorld<Types>(…)`.
 #[derive(clap::Args)]
 #[command(after_long_help = SCHEMAS)]
 pub(crate) struct Args {
-    /// Schemas (*.schema) and shapes (*.shape), or one folder of a world
+    /// Schemas (*.schema) and shapes (*.shape), or one world's folder
     #[arg(required = true, value_name = "FILE|DIR")]
     inputs: Vec<PathBuf>,
 
-    /// The TypeScript file to write; without it the code goes to the standard output
+    /// The TypeScript file to write; without this flag the code goes to the standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 

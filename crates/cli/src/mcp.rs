@@ -7,11 +7,11 @@ use nowcast_mcp::{Studio, serve};
 
 use crate::reach::runtime;
 
-/// Give an assistant tools for the worlds of a running server
+/// Give an assistant tools for a running server's worlds
 ///
 /// Speaks the Model Context Protocol over standard input and output. An assistant's settings name the command, for example
 /// `nowcast mcp 127.0.0.1:7777`. The assistant can then list rooms and entities, read and edit rules, run tests, and go back in
-/// time. A server on the same machine needs no token if anyone may join it. Any other server needs a token with the role
+/// time. A server on the same machine needs no token if anyone may join. Any other server needs a token with the role
 /// inspector, or editor for changes. Every change is in the server's audit log.
 #[derive(clap::Args)]
 pub(crate) struct Args {

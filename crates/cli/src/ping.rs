@@ -13,10 +13,10 @@ use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
 /// Interval at which the command checks for an answer.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// Measure the round trip to a service, and name its carrier
+/// Measure the round trip to a service, and print the carrier
 ///
-/// The endpoint of the service answers, on a channel that is separate from the channels of the application. Prints a summary
-/// after --count pings, or at Ctrl-C.
+/// The service's endpoint answers, on a channel that is separate from the application's channels. Prints a summary after
+/// --count pings, or at Ctrl-C.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     timeout: u64,
 
-    /// Print a line of JSON for each ping, and one for the summary
+    /// Print a JSON line for each ping, and one for the summary
     #[arg(long)]
     json: bool,
 }

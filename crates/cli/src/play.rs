@@ -28,15 +28,15 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Speed of the playback; 0 prints everything at once
+    /// Playback speed; 0 prints everything at once
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     speed: f64,
 
-    /// Play only the packets of this carrier; the first has the number 1
+    /// Play only this carrier's packets; the first carrier has the number 1
     #[arg(long, value_name = "NUMBER")]
     carrier: Option<u32>,
 
-    /// Print a line of JSON for each packet
+    /// Print a JSON line for each packet
     #[arg(long)]
     json: bool,
 }

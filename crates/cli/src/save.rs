@@ -25,7 +25,7 @@ pub(crate) struct Args {
 enum Command {
     /// Convert JSON or MessagePack to a save file
     Pack {
-        /// A file of JSON or MessagePack (also with msgpackr's records)
+        /// A JSON or MessagePack file (also with msgpackr's records)
         input: PathBuf,
         /// The save file; by default next to the input, with the extension ncs
         output: Option<PathBuf>,
@@ -39,21 +39,21 @@ enum Command {
         /// The output file, whose extension selects the format; by default JSON is written to the standard output
         output: Option<PathBuf>,
     },
-    /// Show the shapes of a save file, and the sizes of its parts
+    /// Show a save file's shapes, and the sizes of the parts
     Inspect {
         /// The save file
         input: PathBuf,
-        /// Number of the largest columns to show
+        /// How many of the largest columns to show
         #[arg(long, default_value_t = 24)]
         top: usize,
     },
-    /// Show the differences between two files of any of the formats; fails if there are differences
+    /// Show the differences between two files in any of these formats; fails if there are differences
     Diff {
         /// The old file
         before: PathBuf,
         /// The new file
         after: PathBuf,
-        /// Number of differences to show
+        /// How many differences to show
         #[arg(long, default_value_t = 50)]
         max: usize,
     },

@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use crate::output::{self, printable};
 use crate::reach::{Reach, Stop, interrupted, runtime};
 
-/// Send a state, an event, or a command to a service, and print the reply of a command
+/// Send a state, an event or a command to a service, and print a command's reply
 ///
-/// Values are texts. A value that begins with 0x is bytes in hexadecimal.
+/// Values are texts. A value that begins with 0x is hexadecimal bytes.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(crate) struct Args {
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", group = "what")]
     event: Option<String>,
 
-    /// A command; its reply is printed
+    /// A command, whose reply is printed
     #[arg(long, value_name = "TEXT", group = "what")]
     command: Option<String>,
 

@@ -39,10 +39,10 @@ use start_error::with_flag;
 
 /// Serve worlds that browsers and programs join
 ///
-/// Without a folder, the sample worlds are served. If the rules of a world are saved, they apply at once. A version that does not
-/// load is refused. A version that fails in its first two seconds is rolled back together with its effects.
+/// Without a folder, the sample worlds are served. When you save a world's rules, they apply at once. Rules that do not load
+/// are refused. Rules that fail in their first two seconds are rolled back together with their effects.
 ///
-/// The name of a room selects its world: the rooms football and football-2 show the world football. Every other room shows the
+/// A room's name selects the world: the rooms football and football-2 show the world football. Every other room shows the
 /// first world.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
-    /// The folder of a world, to be served under another name
+    /// A world's folder, to be served under another name
     #[arg(long = "world", value_name = "NAME=DIR", value_parser = named_world)]
     worlds: Vec<(String, PathBuf)>,
 
@@ -67,8 +67,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     network_hz: u32,
 
-    /// Number of threads that own the connections of clients. Each room has a thread of its own besides these [default: half of
-    /// the processors, at most 8]
+    /// Number of threads that own client connections. Besides these, each room has one thread [default: half the processors, at
+    /// most 8]
     #[arg(long, value_name = "COUNT")]
     io_threads: Option<NonZeroUsize>,
 
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().rooms_max)]
     rooms_max: usize,
 
-    /// Maximum number of open rooms that clients of one address have opened
+    /// Maximum number of open rooms that clients from one address have opened
     #[arg(long, default_value_t = Limits::default().rooms_per_address_max)]
     rooms_per_address_max: usize,
 
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
 
-    /// The file with the key that verifies tokens (`nowcast token` makes keys and tokens). Without a key, all programs on this
+    /// File with the key that verifies tokens (`nowcast token` makes keys and tokens). Without a key, all programs on this
     /// machine may join
     #[arg(long, value_name = "FILE")]
     token_key_file: Option<PathBuf>,
@@ -106,17 +106,17 @@ pub(crate) struct Args {
     #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
 
-    /// Address of a proxy in front of this server, such as 127.0.0.1, or a network such as 10.0.0.0/8. The X-Forwarded-For header
-    /// of this proxy is trusted; may be repeated
+    /// Address of a proxy in front of this server, such as 127.0.0.1, or a network such as 10.0.0.0/8. The server trusts this
+    /// proxy's X-Forwarded-For header; may be repeated
     #[arg(long = "proxy", value_name = "ADDRESS")]
     proxies: Vec<Network>,
 
-    /// File with the certificate chain of this server in PEM. The chain begins with the server's own certificate. Used for
-    /// WebTransport, and read again when it changes [default: a certificate made here, which pages of this server accept]
+    /// PEM file with this server's certificate chain, the server's own certificate first. Used for HTTPS and WebTransport,
+    /// and read again after changes [default: a certificate made here, which pages of this server accept]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// Private key of the certificate, in PEM
+    /// PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
@@ -134,7 +134,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT", conflicts_with = "no_webtransport", value_parser = clap::value_parser!(u16).range(1..))]
     announced_udp_port: Option<u16>,
 
-    /// Maximum time of one step of a world, in seconds. If a step takes longer, its room is ended
+    /// Maximum duration of a world's step, in seconds. If a step takes longer, the room is ended
     #[arg(
         long,
         value_name = "SECONDS",
@@ -148,7 +148,7 @@ pub(crate) struct Args {
     #[arg(long)]
     insecure: bool,
 
-    /// Show one of the operator's pages to other machines without a token; may be repeated
+    /// Show an operator's page to other machines without a token; may be repeated
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
@@ -161,18 +161,18 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "data")]
     no_data: bool,
 
-    /// Addresses of the nats-servers of a cluster, which keeps the worlds instead of a folder: nats://USER:PASSWORD@HOST:PORT,
+    /// Addresses of a cluster's nats-servers, which store the worlds instead of a folder: nats://USER:PASSWORD@HOST:PORT,
     /// several separated by commas (docs/how-to/cluster.md)
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "NATS", conflicts_with_all = ["data", "no_data"])]
     cluster: Option<String>,
 
-    /// Name of the cluster. All its servers give the same name
+    /// Name of the cluster, the same on all servers
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "NAME", default_value = "nowcast", requires = "cluster")]
     cluster_name: String,
 
-    /// Name of this server in its cluster. No other running server may have it [default: the port]
+    /// Name of this server in the cluster. No other running server may have the same name [default: the port]
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "NAME", requires = "cluster")]
     cluster_server: Option<String>,
@@ -183,44 +183,45 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ORIGIN", requires = "cluster", value_parser = parse_origin)]
     cluster_address: Option<String>,
 
-    /// Tag of this server, such as region-eu, for rooms that require it; can be given several times
+    /// Tag of this server, such as region-eu, for rooms that require a tag; may be repeated
     #[cfg(feature = "cluster")]
     #[arg(long = "cluster-tag", value_name = "TAG", requires = "cluster")]
     cluster_tags: Vec<String>,
 
-    /// Tag that a server of the rooms NAME and NAME-... must have. All servers of a cluster give the same; can be given several times
+    /// Tag that a server must have to run the rooms NAME and NAME-..., the same on all servers; may be repeated
     #[cfg(feature = "cluster")]
     #[arg(long = "cluster-require", value_name = "NAME=TAG", requires = "cluster", value_parser = required_tag)]
     cluster_requires: Vec<(String, String)>,
 
-    /// Milliseconds without an answer of NATS after which the rooms of this server wait and other servers may take them
+    /// Milliseconds without an answer from NATS after which this server's rooms wait, and other servers may take them
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "MS", default_value_t = 2_000, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
     cluster_lease: u64,
 
-    /// Publish joins, leaves, chat and events of rooms as subjects of NATS
+    /// Publish joins, leaves, chat and room events as NATS subjects
     #[cfg(feature = "cluster")]
     #[arg(long, requires = "cluster")]
     cluster_events: bool,
 
-    /// Accept commands to rooms by subjects of NATS. Each command has a token with the role editor
+    /// Accept commands to rooms through NATS subjects. Each command needs a token with the role editor
     #[cfg(feature = "cluster")]
     #[arg(long, requires = "cluster")]
     cluster_commands: bool,
 
-    /// Hours of history of stored worlds (`nowcast world replay`)
+    /// Hours of history that stored worlds keep (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
 
-    /// Maximum size of all stored worlds together, in megabytes. Above it, the oldest history of the largest world is deleted
+    /// Maximum size of all stored worlds together, in megabytes. Above this size, the largest world's oldest history is
+    /// deleted
     #[arg(long, value_name = "MB", default_value_t = Retention::default().bytes_max >> 20)]
     keep_mb: u64,
 
-    /// Seed of the worlds
+    /// Seed for the worlds' random numbers
     #[arg(long, default_value_t = Config::default().seed)]
     seed: u64,
 
-    /// Format of the logs on the standard error. The variable RUST_LOG selects the lines that are logged
+    /// Log format on the standard error. The variable RUST_LOG selects the lines
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 
@@ -229,16 +230,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     docs: Option<OsString>,
 
-    /// Record the packets of all sessions in this file, which must not exist yet: for Wireshark, and for `nowcast play`. Everybody
-    /// with the file can read what the players sent
+    /// Record all sessions' packets in this file, which must not exist yet: for Wireshark and `nowcast play`. Anyone with the
+    /// file can read the players' messages
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// Maximum size of the record, in megabytes. Later packets are left out
+    /// Maximum size of the record, in megabytes. Later packets are not recorded
     #[arg(long, value_name = "MB", requires = "record", default_value_t = RECORD_MB)]
     record_mb: u64,
 
-    /// Maximum memory of all histories that the studio shows, in megabytes. Older entries are dropped
+    /// Maximum memory for all histories in the studio, in megabytes. Older entries are dropped
     #[arg(long, value_name = "MB", default_value_t = Config::default().studio_bytes_max >> 20, value_parser = megabytes)]
     studio_mb: usize,
 

@@ -16,8 +16,8 @@ pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
 
 /// Make a token that admits a client
 ///
-/// The token is a JSON Web Token, and any JWT library can make one. Clients pass it as `?token=…` in the address. Use a short
-/// lifetime.
+/// The token is a JSON Web Token, which any JWT library can make. Clients pass the token as `?token=…` in the address. Use a
+/// short lifetime.
 ///
 /// The key is an Ed25519 key in PEM or a secret of at least 32 bytes, from --key-file or the environment variable
 /// NOWCAST_TOKEN_KEY.
@@ -40,8 +40,9 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
     lifetime: Duration,
 
-    /// Make a single-use token: only the first client that presents it may join, and rejoin until it expires. A server with
-    /// stored worlds remembers used tokens after a restart. Other programs forget them, so use a short lifetime
+    /// Make a single-use token: only the first client that presents the token may join, and rejoin until the token expires.
+    /// A server with stored worlds remembers used tokens after a restart. Other programs forget them, so use a short
+    /// lifetime
     #[arg(long)]
     once: bool,
 

@@ -11,7 +11,7 @@ use nowcast::names::{NamesError, PORT, Service, list};
 use crate::host::resolve;
 use crate::output::{self, OutputLost, printable};
 
-/// List the names of services, on this machine or at a host
+/// List service names, on this machine or at a host
 #[derive(clap::Args)]
 #[group(id = "list")]
 pub(super) struct Args {

@@ -5,10 +5,10 @@ mod serve;
 
 use std::process::ExitCode;
 
-/// List the names of services, or serve names to other machines
+/// List service names, or serve names to other machines
 ///
-/// Without a host, lists the names that programs of this user advertise on this machine, and those of this machine's name server,
-/// if one runs. With a host, lists the names of the name server there.
+/// Without a host, lists the names that this user's programs advertise on this machine, and those on this machine's name
+/// server, if one runs. With a host, lists the names on the name server there.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {

@@ -9,7 +9,7 @@ use crate::host::resolve;
 use crate::output;
 use crate::serve::{asked_to_stop, raise_open_files_limit};
 
-/// Serve the ports of services to other programs and machines
+/// Tell other programs and machines the ports of services
 ///
 /// Services on this machine advertise their names here automatically. A name disappears when its service ends. Addresses then
 /// need no port: nowcast://HOST/NAME.
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// Also accept names of services on other machines
+    /// Also accept service names from other machines
     #[arg(long)]
     allow_remote: bool,
 }

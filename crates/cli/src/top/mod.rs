@@ -22,11 +22,11 @@ use overview::Overview;
 /// Time between the two scrapes from which the rates of a single output are computed.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// Show the activity of a server: rooms, clients, ticks, scripts, bytes, ages
+/// Show a server's activity: rooms, clients, ticks, scripts, bytes, ages
 ///
-/// Shows a live view in a terminal, from the server's /metrics, until q or Ctrl-C is pressed. If the output is not a terminal, or
-/// with --once, prints a single sample. The server shows its metrics to programs on its own machine. Other machines need a token
-/// of the role operator, or a server that was started with --expose metrics.
+/// Shows a live view in a terminal, from the server's /metrics, until q or Ctrl-C is pressed. If the output is not a terminal,
+/// or with --once, prints a single sample. A server shows metrics to programs on the same machine. Other machines need a token
+/// with the role operator, or a server that was started with --expose metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server: HOST:PORT or http://HOST:PORT
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long)]
     once: bool,
 
-    /// Print an object of JSON on one line; without --once, print one after each interval
+    /// Print a JSON object on one line; without --once, print one after each interval
     #[arg(long)]
     json: bool,
 

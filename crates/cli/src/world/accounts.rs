@@ -12,7 +12,7 @@ use crate::output::{self, printable};
 /// The action, and the accounts.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Only accounts of this world, which is named by its folder
+    /// Only accounts in this world, which the folder names
     #[arg(long, value_name = "WORLD")]
     world: Option<String>,
     /// Print all stored data of this account as JSON

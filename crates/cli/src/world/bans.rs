@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// In all rooms of the world
     #[arg(long)]
     world: bool,
-    /// Duration, such as 2h (s, m, h or d) [default for an address: one day; for a name: until it is lifted]
+    /// Duration, such as 2h (s, m, h or d) [default for an address: one day; for a name: until you lift the ban]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     lasts: Option<Duration>,
     /// Reason that is shown to the banned client

@@ -14,19 +14,19 @@ use nowcast_server::{read_assets, read_world};
 use super::typescript::refuse_outdated;
 use crate::output;
 
-/// Check a world: its kinds, actions, scripts, assets and tests
+/// Check a world: kinds, actions, scripts, assets and tests
 ///
 /// Errors are printed with file, line, column and a suggestion, and the exit code is 1. Errors are: modules that do not load;
 /// undefined names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
 /// leave the exit code 0. They concern locals that a reload resets, actions without a key, unknown or shared keys, looks that
 /// draw nothing, undeclared timers, ignored arguments, and unused modules. In a module that begins with `--!strict`, names that
-/// read as nil are errors, too. Functions that the world calls at run time are analysed but not called; `nowcast test` runs
-/// them.
+/// read as nil are errors, too. The check analyses functions that the world calls at run time, without calling them; `nowcast
+/// test` runs them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder
     dir: PathBuf,
-    /// Check again whenever a file of the world changes, until Ctrl-C
+    /// Check again whenever a file in the world changes, until Ctrl-C
     #[arg(long)]
     watch: bool,
 }

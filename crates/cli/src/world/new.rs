@@ -16,8 +16,8 @@ use crate::{output, serve};
 /// Make a new world: a folder with rules in Luau or TypeScript, tests, and types for editors
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to create; it must not exist. The world is served under the name of the folder if this name consists of 1 to
-    /// 32 of the characters a-z, 0-9, - and _
+    /// The folder to create, which must not exist. The folder's name is the world's name if the name has 1 to 32 characters
+    /// among a-z, 0-9, - and _
     dir: PathBuf,
     /// Sample to start from
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]

@@ -24,7 +24,7 @@ use crate::output::{self, printable};
 /// of chat.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the worlds [default: this user's folder of worlds; `nowcast serve` prints its path]
+    /// The worlds' folder [default: this user's; `nowcast serve` prints the path]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(subcommand)]
@@ -35,9 +35,9 @@ pub(crate) struct Args {
 enum Command {
     /// List the worlds: name, time played, bytes, time of the last stored change
     List,
-    /// Show the contents of a world: the number of entities of each kind, and the length of its history
+    /// Show a world's contents: the number of entities per kind, and the length of the history
     Show {
-        /// The world's name, which is the name of its room
+        /// The world's name, which is the room's name
         name: String,
         #[command(flatten)]
         at: AtArgs,
@@ -46,7 +46,7 @@ enum Command {
     Export {
         /// The world's name
         name: String,
-        /// The file to create; it must not exist
+        /// The file to create, which must not exist
         file: PathBuf,
         #[command(flatten)]
         at: AtArgs,
@@ -55,7 +55,7 @@ enum Command {
     Copy {
         /// The world's name
         name: String,
-        /// The name of the new world; no world may have it yet
+        /// The new world's name, which no world may have yet
         new: String,
         #[command(flatten)]
         at: AtArgs,
@@ -71,7 +71,7 @@ enum Command {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
-    /// Apply the rules of a folder to a world, and print the changes. If the rules fail with this world, nothing is changed
+    /// Apply a folder's rules to a world, and print the changes. If the rules fail with this world, nothing is changed
     Migrate {
         /// Only print the changes
         #[arg(long)]
@@ -81,20 +81,21 @@ enum Command {
         lost: Vec<String>,
         /// The world's name
         name: String,
-        /// The folder of the rules
+        /// The folder with the rules
         dir: PathBuf,
     },
     /// Import a world from a save file, under a name that no world has yet
     Import {
         /// A file that `export` wrote
         file: PathBuf,
-        /// The name of the new world, and so of its room [default: its earlier name]
+        /// The new world's name, and so the room's name [default: the earlier name]
         #[arg(long)]
         name: Option<String>,
     },
     /// Copy all worlds in their current state to one file
     Backup {
-        /// The file to create; it must not exist. To use the copy, move it into a separate folder as `worlds.db`
+        /// The file to create, which must not exist. To use the copy, move the file into a separate folder as
+        /// `worlds.db`
         file: PathBuf,
     },
     /// Restore a world from a file, or to an earlier state. Prints the differences, and changes nothing without --replace
@@ -106,7 +107,7 @@ enum Command {
         file: Option<PathBuf>,
         #[command(flatten)]
         at: AtArgs,
-        /// Replace the world. Its current state and history are stored as NAME@STEP, a name that no room can have
+        /// Replace the world. The current state and history are stored as NAME@STEP, a name that no room can have
         #[arg(long)]
         replace: bool,
     },
@@ -130,7 +131,7 @@ enum Command {
     Unban {
         /// The room or the world to which the ban applies
         place: String,
-        /// The name or the id of the ban, which `bans` shows
+        /// The ban's name or id, which `bans` shows
         who: String,
     },
     /// List the bans: id, name, scope, criterion, end, reason
@@ -138,21 +139,22 @@ enum Command {
         /// List only the bans of this room or world
         place: Option<String>,
     },
-    /// List the accounts for which worlds have saved data, or export or delete the data of one account
+    /// List the accounts for which worlds have saved data, or export or delete one account's data
     Players {
         #[command(flatten)]
         args: accounts::Args,
     },
-    /// Delete the history of worlds; their current state stays
+    /// Delete worlds' history; their current state stays
     Prune {
         /// Hours of history to keep
         #[arg(long, default_value_t = 24)]
         keep_hours: u64,
-        /// Maximum size of all worlds together, in megabytes. Above it, the oldest history of the largest world is deleted
+        /// Maximum size of all worlds together, in megabytes. Above this size, the largest world's oldest history is
+        /// deleted
         #[arg(long, default_value_t = Retention::default().bytes_max >> 20)]
         keep_mb: u64,
     },
-    /// Delete a world with its whole history
+    /// Delete a world with the whole history
     Remove {
         /// The world's name
         name: String,

@@ -11,10 +11,10 @@ use nowcast_server::read_world;
 use super::typescript::refuse_outdated;
 use crate::output;
 
-/// Play worlds by the cases in their tests/, thousands of steps a second
+/// Play the test cases in the worlds' folders tests/, thousands of steps a second
 ///
-/// A case that fails is reported with its file, its line and its seed. With `--seed`, the case is repeated with exactly the same
-/// steps. The output of a case is shown if it fails.
+/// For a case that fails, prints file, line, seed and the case's output. With `--seed`, the case repeats exactly the same
+/// steps.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The worlds' folders
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of seeds with which each case is played
+    /// How many seeds to play each case with
     #[arg(long, default_value_t = 1)]
     seeds: u64,
 }
