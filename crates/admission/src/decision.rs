@@ -376,8 +376,7 @@ impl Admission {
         let _ = self.keeper.set(keeper);
     }
 
-    /// Also admits the pages at these origins, which are those of the other servers of a cluster. Replaces the origins of an
-    /// earlier call.
+    /// Also admits pages at these origins: the other servers in the cluster. Replaces the origins of an earlier call.
     pub fn admit_pages_of(&self, origins: &[String]) {
         *self.peers.lock().unwrap_or_else(PoisonError::into_inner) = Named::new(origins);
     }

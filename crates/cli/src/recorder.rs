@@ -1,4 +1,4 @@
-//! The file of a record of packets.
+//! The file into which packets are recorded.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Reading and writing of the bytes of entries, frames and messages. Integers are little-endian; texts and byte strings have
-//! their length before them; a byte with the version of the format begins each record.
+//! Reads and writes the bytes of entries, frames and messages. Integers are little-endian; texts and byte strings have their
+//! length before them; a byte with the version of the format begins each record.
 
 use crate::name::{Epoch, Name, Sequence, ServerId};
 use crate::release::Release;

@@ -39,7 +39,7 @@ pub struct Times {
     pub take_pause: Duration,
     /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
     pub locate: Duration,
-    /// Maximum time of each step of a departing room: to announce the move, to store a snapshot, and to stop.
+    /// Maximum time for each step of a departing room: to announce the move, to store a snapshot, and to stop.
     pub leave: Duration,
     /// Maximum time until a server answers that it expects a room.
     pub expect: Duration,

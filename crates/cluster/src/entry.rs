@@ -11,7 +11,7 @@ use crate::release::Release;
 
 /// The longest address of a server, in bytes.
 pub const ADDRESS_BYTES_MAX: usize = 255;
-/// Maximum number of tags of a server, and of required tags of a room.
+/// Maximum number of a server's tags, and of a room's required tags.
 pub const TAGS_MAX: usize = 16;
 /// The longest lease. A longer one would leave rooms of a dead server without an owner for too long.
 pub const LEASE_MAX: Duration = Duration::from_secs(60);

@@ -175,7 +175,7 @@ impl Claim {
         };
     }
 
-    /// Handles the end of an append of the head.
+    /// Handles the outcome of appending the head.
     pub fn handle_appended(&mut self, outcome: &AppendStep) {
         let ClaimStep::Append(head, _) = &self.next else { return };
         self.tries -= 1;

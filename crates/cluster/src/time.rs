@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
-/// Maximum error of the rate of a server's monotonic clock, in parts per million. Quartz clocks err by less than 100, and
+/// Maximum rate error of a server's monotonic clock, in parts per million. Quartz clocks err by less than 100, and
 /// `adjtimex` slews by at most 500.
 pub const RATE_ERROR_PPM_MAX: u64 = 1_000;
 

@@ -108,7 +108,7 @@ impl Member {
         }
     }
 
-    /// Answers the requests of other servers and of the operator from now on.
+    /// From now on, answers requests by other servers and the operator.
     pub fn serve(&self, host: Arc<dyn Host>) {
         let _ = self.inner.host.set(host);
         let (inner, name) = (Arc::clone(&self.inner), self.id().name);
@@ -138,8 +138,8 @@ impl Member {
         self.inner.lock().node.id()
     }
 
-    /// Makes this server the owner of a room and of its journal, unless a server that may be alive owns it. Returns the epoch.
-    /// Waits for NATS.
+    /// Makes this server the owner of a room and its journal, unless the room's owner may be alive. Returns the epoch. Waits
+    /// for NATS.
     ///
     /// # Errors
     /// Fails if another server owns the room, if this server lacks a tag, and if NATS does not answer.

@@ -1,4 +1,4 @@
-//! Requests of programs outside of the servers, on a subject of the cluster.
+//! Requests by programs outside the servers, on a subject of the cluster.
 
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;

@@ -144,7 +144,7 @@ impl QueueSender {
         Counters { refused: self.refused, ..self.shared.lock().outgoing.counters() }
     }
 
-    /// Number of lanes of this direction.
+    /// Number of lanes in this direction.
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.shared.lock().outgoing.lanes()

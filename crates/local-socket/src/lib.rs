@@ -58,9 +58,9 @@ pub use nowcast_names::{Advertised, NameError};
 const WINDOW_ENTRIES: usize = 32;
 /// Maximum number of bytes of a lane in flight. A single message may exceed it.
 const WINDOW_BYTES: usize = 64 * 1_024;
-/// Maximum number of lanes of one direction.
+/// Maximum number of lanes in one direction.
 const LANES_MAX: usize = 8;
-/// Maximum number of entries of a lane.
+/// Maximum number of entries in a lane.
 const ENTRIES_MAX: usize = 1 << 24;
 /// Maximum number of bytes of a lane, and therefore of a message.
 const BYTES_MAX: usize = 1 << 30;

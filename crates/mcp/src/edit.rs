@@ -1,4 +1,4 @@
-//! Replacements of parts of a text.
+//! Replaces parts of a text.
 
 use crate::arguments::Edit;
 use crate::studio::StudioError;

@@ -1,4 +1,4 @@
-//! A part of the types of the interface for rules.
+//! A part of the type definitions for rules.
 
 use serde_json::{Map, Value, json};
 

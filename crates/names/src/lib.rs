@@ -132,7 +132,7 @@ impl Directory {
         }
     }
 
-    /// Returns the path of the transport's file of a name, whether the name is in use or not.
+    /// Returns the path of the transport's file for a name, whether the name is in use or not.
     ///
     /// # Errors
     /// [`NameError::Name`].

@@ -1,6 +1,6 @@
 //! Channels in threads without an async runtime, over any carrier.
 //!
-//! [`wait`] runs the future of any call of this crate in a thread, which sleeps while the future waits. Calls that never wait
+//! [`wait`] runs any of this crate's futures in a thread, which sleeps while the future waits. Calls that never wait
 //! (`try_state`, `try_receive`, `close`, …) need no such help. One helper thread of the process connects, accepts, and runs all
 //! links over a network. Messages between programs on one machine do not pass through it.
 //!

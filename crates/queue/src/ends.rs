@@ -1,4 +1,4 @@
-//! The traits of the two ends of a queue, for any transport.
+//! Traits for a queue's two ends, for any transport.
 
 use crate::{Key, Refusal};
 use std::task::{Context, Poll};

@@ -16,9 +16,8 @@ impl Key {
 
     /// Makes the key of a piece of state.
     ///
-    /// # Panics
-    /// If `key` is 0, which marks events. Such a key is a mistake of the program, not of its input. For untrusted numbers use
-    /// [`Key::from_raw`].
+    /// # Panics If `key` is 0, which marks events. Such a key is the program's mistake, not the input's. For untrusted
+    /// numbers use [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {
         assert!(key != 0, "key 0 marks events; a state needs a key of at least 1");

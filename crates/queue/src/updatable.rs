@@ -111,7 +111,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         Some((key, value))
     }
 
-    /// Delivers the value of `key` ahead of its turn, if no event waits. The next value of the key is appended.
+    /// Delivers the value of `key` before its turn, if no event waits. The next value of the key is appended.
     ///
     /// ```
     /// use nowcast_queue::{Bounds, Key, UpdatableQueue};
@@ -195,7 +195,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.entries.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)))
     }
 
-    /// Returns the range of places of the waiting entries. A place counts all entries from the first one ever.
+    /// Returns the waiting entries' places as a range. A place counts all entries from the first one ever.
     #[must_use]
     pub fn places(&self) -> Range<u64> {
         self.first..self.first + self.entries.len() as u64
@@ -265,7 +265,7 @@ const SPARE_ENTRIES: usize = 16;
 pub struct Bounds {
     /// Maximum number of entries: keys and pending events.
     pub entries_max: usize,
-    /// Maximum number of bytes of all waiting values, and therefore of one value.
+    /// Maximum bytes in all waiting values, and therefore in one value.
     pub bytes_max: usize,
 }
 

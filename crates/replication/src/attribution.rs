@@ -20,7 +20,7 @@ impl Frames {
     }
 }
 
-/// Returns the step of a payload, the number of the client's newest input in force, and the number of groups.
+/// Returns a payload's step, the number of the client's newest applied input, and the group count.
 ///
 /// # Errors
 /// Fails if the payload is malformed.

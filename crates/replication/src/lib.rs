@@ -50,7 +50,7 @@
 //! | `row.rs` | transforms as integers, and their precision: [`Quantization`] |
 //! | `transform.rs` | [`Transform`]: position and rotation |
 //! | `update_rates.rs` | [`UpdateRates`]: how often movement is sent, by distance |
-//! | `interest_grid.rs` | [`InterestGrid`]: the sections of space, and the section of each entity |
+//! | `interest_grid.rs` | [`InterestGrid`]: divides space into sections, and assigns each entity to one |
 //! | `grid_snapshot.rs` | [`GridSnapshot`]: the sections at one step, immutable |
 //! | `interest_set.rs` | [`InterestSet`]: the sections that one viewer sees |
 //! | `history.rs` | [`History`]: records movement once for all viewers |
@@ -104,13 +104,13 @@ pub use viewer::{Viewer, ViewerStats};
 /// Maximum number of entities in a group. A group of this size fits into one packet even if no value is predicted correctly.
 pub const GROUP_ENTITIES_MAX: usize = 20;
 
-/// Maximum number of frames of a group that can be baselines.
+/// Maximum number of a group's frames that can be baselines.
 pub const FRAMES_KEPT: usize = 64;
 
-/// Maximum number of frames of a group that a receiver keeps: twice the number of baselines, for packets that arrive late.
+/// Maximum number of a group's frames that a receiver keeps: twice the number of baselines, for packets that arrive late.
 pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
 
-/// Maximum number of groups of one world.
+/// Maximum number of groups in a world.
 pub const GROUPS_MAX: usize = 65_536;
 
 /// Maximum size of one entity in a frame, in bits: mask, three numbers and three components by the longest code, and an

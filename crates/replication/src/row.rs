@@ -137,7 +137,7 @@ impl Quantization {
         ((1u32 << self.rotation_bits) - 1) as f32
     }
 
-    /// Returns the meaning of the numbers of a [`Row`].
+    /// Returns what the numbers in a [`Row`] mean.
     pub fn layout(self) -> Layout {
         let orientation = Field::Orientation { bits: self.rotation_bits.into() };
         let fields = [Field::Number, Field::Number, Field::Number, orientation];

@@ -1,10 +1,10 @@
 //! Update rates by distance: how often the movement of an entity is sent to a viewer.
 
-/// Maximum number of distance classes of one [`UpdateRates`].
+/// Maximum number of distance classes in [`UpdateRates`].
 pub const RATE_CLASSES_MAX: usize = 4;
 
-/// Names one of the [`UpdateRates`] of a [`RateTable`], and whether the entities mostly move. The default names the rates of
-/// entities that declare none and mostly rest. A group holds entities of one id.
+/// Names an entry of a [`RateTable`], and states whether the entities mostly move. The default names the rates of entities
+/// that declare none and mostly rest. A group holds entities of one id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RatesId(pub u16);
 

@@ -94,7 +94,7 @@ pub struct ViewerStats {
     /// Groups that were postponed to the next round, because the bytes of the round were used up.
     pub postponed: u64,
     /// Age of the oldest group at the start of the newest round, in steps. Only groups with changes count. There is one age
-    /// for each range of distances: within a quarter of the far distance, within the far distance, and beyond.
+    /// per range: up to a quarter of the far distance, up to the far distance, and beyond.
     pub oldest_steps: [u32; 3],
 }
 
@@ -187,7 +187,7 @@ impl Viewer {
     }
 
     /// Restricts the viewer to these sections from the next round on. Groups are sent at these rates. `two_rounds_steps` is
-    /// the usual number of steps of two rounds.
+    /// the usual number of steps that two rounds take.
     ///
     /// In which steps a far group is sent depends on the group, not on the viewer. So viewers with the same rounds get a far
     /// group in the same step, against the same baselines, and share its encoding.

@@ -1,10 +1,10 @@
-//! Configuration of rooms, and the limits of each client.
+//! Configuration for rooms, and each client's limits.
 
 use std::time::Duration;
 
 use nowcast_store::Retention;
 
-/// Configuration of all rooms of a process.
+/// Configuration for all rooms in a process.
 #[derive(Clone, Debug)]
 pub struct RoomsConfig {
     /// The seed of every world.
@@ -29,12 +29,12 @@ pub struct RoomsConfig {
     pub room_unused: Duration,
     /// Time for a client with a key to reconnect after it was lost, or after a restart of the process.
     pub seat_held: Duration,
-    /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
+    /// Maximum duration of a world's step. A room ends if one step takes longer, or if consecutive slow steps together
     /// take longer.
     pub step: Duration,
-    /// The retention of the history of stored worlds.
+    /// How long stored worlds keep history.
     pub retention: Retention,
-    /// Maximum bytes of the histories of one room that the studio shows.
+    /// Maximum bytes of one room's histories in the studio.
     pub studio_bytes_max: usize,
 }
 

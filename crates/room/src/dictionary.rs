@@ -15,7 +15,7 @@ const DEFINITION_BYTES_MAX: usize = 128 * 1024;
 /// removed first.
 const LONG_WORDS: [&str; 4] = ["vertices", "triangles", "heights", "points"];
 
-/// The encoding of one definition and of its kinds.
+/// The encoding of a definition with its kinds.
 pub struct Dictionary {
     /// The definition for clients on sessions.
     pub(crate) message: Message,

@@ -1,4 +1,4 @@
-//! Commands of editors: lines of chat that begin with a slash (`docs/how-to/server.md`).
+//! Editors' commands: chat lines that begin with a slash (`docs/how-to/server.md`).
 
 use nowcast_store::At;
 

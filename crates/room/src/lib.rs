@@ -167,7 +167,7 @@ pub mod sink {
     pub use crate::room::world_events::{Audience, WorldEvent};
 }
 
-/// The sink of a client of the plain protocol, and the messages that wait for the client's socket.
+/// The sink for a client of the plain protocol, and the messages that wait for the client's socket.
 pub mod plain {
     pub use crate::plain_sink::PlainSink;
     pub use crate::send_queue::{Greeting, Outgoing, SendQueue};

@@ -28,7 +28,7 @@ const SHARED_SNAPSHOTS_MAX: usize = 6;
 /// all of them again. Many small messages would fill the send queue even of a client that reads fast enough.
 const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
 
-/// The sink of a client of the plain protocol. Messages wait in the queue until the client's task sends them.
+/// The sink for a client of the plain protocol. Messages wait in the queue until the client's task sends them.
 pub struct PlainSink {
     /// The encoding that the client chose.
     pub encoding: Encoding,

@@ -58,7 +58,7 @@ impl Engine {
         }
     }
 
-    /// Replays further entries of the journal of a resumed world, and steps it until the tick `through`.
+    /// Replays further entries of a resumed world's journal, and steps the world until the tick `through`.
     pub(crate) fn replay_on(
         &mut self,
         entries: impl IntoIterator<Item = Entry>,

@@ -15,7 +15,7 @@
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
 //! | `public_events.rs` | events for programs outside of the room |
 //! | `moving.rs` | the room's owner in a cluster, and the way to another one |
-//! | `studio.rs`, `studio_clients.rs`, `studio_commands.rs` | requests of the studio, and of programs outside of the room |
+//! | `studio.rs`, `studio_clients.rs`, `studio_commands.rs` | requests by the studio, and by programs outside the room |
 
 mod chat;
 mod commands;

@@ -89,7 +89,7 @@ struct Open {
     seats_by_network: HashMap<IpAddr, usize>,
 }
 
-/// The readers of a list of rooms.
+/// The readers of a room list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Audience {
     /// Everybody: the list has no private rooms.

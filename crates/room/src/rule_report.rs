@@ -1,8 +1,8 @@
-//! The outcome of a version of a world's rules.
+//! What happened to a version of a world's rules.
 
 use nowcast_world_protocol::session::Outcome;
 
-/// The outcome of a version of a world's rules, for editors.
+/// What happened to a version of a world's rules, for editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleReport {
     /// The outcome.

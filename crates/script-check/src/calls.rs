@@ -1,4 +1,4 @@
-//! Checks calls of the API: the number of arguments, and the bindings of actions.
+//! Checks API calls: the number of arguments, and actions' bindings.
 
 use crate::resolver::Resolver;
 use crate::types::Type;

@@ -1,4 +1,4 @@
-//! The types of values that the text of a module shows.
+//! Types of values, as far as a module's text shows them.
 
 use nowcast_script::{instead, names_of};
 use nowcast_world::Definition;

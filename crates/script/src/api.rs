@@ -62,8 +62,8 @@ fn read_types(module: &'static str, text: &'static str, entries: &mut BTreeMap<&
     }
 }
 
-/// Returns the entries of the type `World`, `Kind`, `Entity` (and players), `Panel` or `Test`, or of a module of the library. For
-/// "", returns the types of tables that functions take and return. Returns nothing for any other name.
+/// Returns the entries of the type `World`, `Kind`, `Entity` (and players), `Panel` or `Test`, or of a library module. For "",
+/// returns the types of tables that functions take and return. Returns nothing for any other name.
 pub fn api_entries(of: &str) -> &'static [ApiEntry] {
     ENTRIES.get(of).map_or(&[], Vec::as_slice)
 }
@@ -73,7 +73,7 @@ pub fn names_of(of: &str) -> Vec<&'static str> {
     api_entries(of).iter().map(|entry| entry.name).collect()
 }
 
-/// Returns the minimum and the maximum number of arguments of a function of the API, and whether the function is a method
+/// Returns the minimum and maximum number of an API function's arguments, and whether the function is a method
 /// (`subject:name(…)`). The subject is not counted. `None` for names that are not functions.
 pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
     let ty = api_entries(of).iter().find(|entry| entry.name == name)?.ty;
@@ -96,7 +96,7 @@ pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
     })
 }
 
-/// Returns the types of the parameters of a function of the API, without the subject of a method.
+/// Returns an API function's parameter types, without a method's subject.
 pub fn parameter_types(of: &str, name: &str) -> Vec<&'static str> {
     let entry = api_entries(of).iter().find(|entry| entry.name == name);
     let Some(rest) = entry.and_then(|entry| entry.ty.strip_prefix('(')) else { return Vec::new() };
@@ -104,7 +104,7 @@ pub fn parameter_types(of: &str, name: &str) -> Vec<&'static str> {
     named.filter(|(name, _)| *name != "self").map(|(_, ty)| ty).collect()
 }
 
-/// The number of arguments of a function of the API.
+/// How many arguments an API function takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arity {
     /// Fewer arguments raise an error.

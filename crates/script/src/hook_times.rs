@@ -1,4 +1,4 @@
-//! Time, work and memory of each function of the rules, while a host measures them.
+//! Each rule function's time, work and memory, while a host measures them.
 //!
 //! `attempt` in `world.luau` calls `beginCall` and `endCall` around each function while `measuring.on` is set. These two calls
 //! must not change the course of a world: their units of work are taken back, and an exhausted budget ends the hook at the same
@@ -21,14 +21,14 @@ const FUNCTIONS_MAX: usize = 1_024;
 /// Returns the time since a fixed moment. The host chooses the clock.
 pub type Clock = Rc<dyn Fn() -> Duration>;
 
-/// Time, work and memory of one function of the rules in one step. Nested functions are not included.
+/// A rule function's time, work and memory in one step. Nested functions are not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookTime {
     /// The event, such as `step`, `join`, `contact`, `action` or `timer`.
     pub hook: &'static str,
     /// The name of an action, a command or a timer.
     pub name: Option<String>,
-    /// The kind of a hook of a kind, as an index of the definition.
+    /// The kind to which the hook belongs, as an index into the definition.
     pub kind: Option<u16>,
     /// The module of the function.
     pub file: String,

@@ -7,7 +7,7 @@
 pub struct Limits {
     /// Units of work that all hooks together may spend in one step.
     pub work_per_step_max: u64,
-    /// Units of work while the modules of one version are loaded.
+    /// Units of work for loading one version's modules.
     pub work_per_load_max: u64,
     /// Bytes of the script's values. Garbage of a step counts until the step ends.
     pub memory_bytes_max: usize,
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Maximum bytes of a printed line or of a fault's message. Longer texts are cut.
+/// Maximum bytes in a printed line or in a fault's message. Longer texts are cut.
 pub const LINE_BYTES_MAX: usize = 1_024;
 
 const _: () = assert!(Limits::DEFAULT.module_bytes_max * 2 <= Limits::DEFAULT.memory_bytes_max);

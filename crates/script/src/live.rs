@@ -16,7 +16,7 @@ use crate::printing::Lines;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 
-/// Number of first steps of a new version in which an error rolls the version back.
+/// If a new version fails within this number of steps, the version is rolled back.
 pub const PROBATION_STEPS: u64 = 120;
 
 /// A version of a world's rules.
@@ -171,7 +171,7 @@ impl Live {
         Ok(Live::of(world, handles, sources, limits))
     }
 
-    /// Replays further entries of the journal of a resumed world, and steps it until the tick `through`. As in
+    /// Replays further entries of a resumed world's journal, and steps the world until the tick `through`. As in
     /// [`Live::resume`], events and faults of the replay are not reported again.
     ///
     /// # Errors
@@ -247,8 +247,7 @@ impl Live {
         self.clock.is_some()
     }
 
-    /// Returns the time of each function of the rules since the last call, and the time of all hooks together. Call it after each
-    /// step.
+    /// Returns each rule function's time since the last call, and the time of all hooks together. Call it after each step.
     pub fn take_hook_times(&mut self) -> (Vec<HookTime>, Duration) {
         let (mut times, total) = self.handles.times.take();
         for time in &mut times {

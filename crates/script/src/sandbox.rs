@@ -18,8 +18,8 @@ use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// One state of Luau with a budget of work and memory. Its script can only use the frozen standard library and the modules
-/// of its version. It can use no file, no clock, no bytecode and no other state.
+/// A Luau state with a budget for work and memory. Its script can only use the frozen standard library and the modules of
+/// its version. It can use no file, no clock, no bytecode and no other state.
 ///
 /// Order of calls: [`Sandbox::new`], [`Sandbox::load`] once, then for each step of a world [`Sandbox::begin_step`], any number of
 /// [`Sandbox::run`], and [`Sandbox::end_step`].
@@ -215,7 +215,7 @@ impl Sandbox {
         self.meter.refill(self.limits.work_per_load_max);
     }
 
-    /// Sets the budget of the script to that of one step.
+    /// Sets the script's budget to one step's.
     pub fn begin_step(&self) {
         self.meter.refill(self.limits.work_per_step_max);
     }

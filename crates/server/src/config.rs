@@ -28,7 +28,7 @@ pub struct Config {
     pub worlds: Vec<WorldConfig>,
     /// The services on sessions, besides worlds, of the program that embeds the server.
     pub services: Vec<ServiceConfig>,
-    /// The addresses to listen on. The default is the loopback address of IPv4 and of IPv6, because `localhost` may mean
+    /// The addresses to listen on. By default the loopback addresses of IPv4 and IPv6, because `localhost` may mean
     /// either. If this machine lacks one address family, the addresses of this family are skipped.
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
@@ -64,14 +64,14 @@ pub struct Config {
     /// The cluster that keeps the worlds instead of a folder (`docs/how-to/cluster.md`). Its servers own different rooms.
     #[cfg(feature = "cluster")]
     pub cluster: Option<crate::cluster::ClusterConfig>,
-    /// The retention of the stored history of these worlds.
+    /// How long these worlds keep stored history.
     pub retention: Retention,
     /// The folder of the documents, built for the address `/docs/`, where they are served. Pages of rooms may then be shown in
     /// frames of this server's own pages.
     pub docs: Option<PathBuf>,
     /// The writer of the program's logs. If present, `/metrics` shows its number of dropped lines.
     pub logs: Option<LogWriter>,
-    /// Layers around each carrier of the sessions of rooms, the innermost first: records of packets, or bad links for tests.
+    /// Layers around each carrier of a room's sessions, the innermost first: packet records, or bad links for tests.
     pub layers: Vec<Arc<dyn CarrierLayer>>,
     /// Maximum bytes of all histories that the studio shows. Older entries are dropped.
     pub studio_bytes_max: usize,
@@ -155,7 +155,7 @@ pub struct Timeouts {
     /// a client with a key stays unchanged (`spec/WORLD.md`, section 1). The time is counted from the newest packet of the
     /// client.
     pub seat_held: Duration,
-    /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
+    /// Maximum duration of a world's step. A room ends if one step takes longer, or if consecutive slow steps together
     /// take longer.
     pub step: Duration,
     /// Maximum time for clients to close their connections after a shutdown begins. The store has another 300 ms.

@@ -1,4 +1,4 @@
-//! The join of clients of the plain protocol: `GET /ws/ROOM?encoding=…&name=…&hz=…`, which is upgraded to a WebSocket (RFC
+//! How clients of the plain protocol join: `GET /ws/ROOM?encoding=…&name=…&hz=…`, which is upgraded to a WebSocket (RFC
 //! 6455, section 4.2).
 
 use std::sync::{Arc, Mutex};

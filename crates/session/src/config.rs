@@ -32,7 +32,7 @@ pub struct Config {
     pub limits: Limits,
     /// The lanes that this side sends on. Only as many lanes are usable as the peer accepts.
     pub lanes: Vec<LaneConfig>,
-    /// Maximum cost of the redundant copies of events that are sent before any loss is known.
+    /// Maximum cost of events' redundant copies, which are sent before any loss is known.
     pub redundancy_bits_per_second: u32,
     /// Maximum sending rate; `None` for no limit.
     pub bytes_per_second_max: Option<u64>,

@@ -42,7 +42,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `session/` | [`Session`]: the verbs, the handshake, effects of packets and timers, filling of packets |
+//! | `session/` | [`Session`]: the verbs, the handshake, packet and timer handling, filling packets |
 //! | `lane/` | the two ends of a lane: binding messages to packets, and releasing them to the application |
 //! | `packet/` | reading and writing bytes; no state |
 //! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | packets in flight, round-trip time, rate, the peer's clock |

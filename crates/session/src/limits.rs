@@ -10,9 +10,9 @@ use crate::packet::{Reader, put_varint};
 pub struct Limits {
     /// Number of lanes, 1 to 16.
     pub lanes_max: u8,
-    /// Cost of the unconsumed messages of one lane, in bytes; at least 16,384.
+    /// Maximum cost of a lane's unconsumed messages, in bytes; at least 16,384.
     pub window_bytes: u32,
-    /// Size of the payload of one message, at least 1,024 and at most a quarter of the window.
+    /// Maximum payload of a message, in bytes; at least 1,024 and at most a quarter of the window.
     pub message_bytes_max: u32,
     /// Size of one packet, at least 1,200.
     pub packet_bytes_max: u16,
@@ -28,7 +28,7 @@ pub const LANES_MAX: u8 = 16;
 pub const PACKET_BYTES_MIN: u16 = 1_200;
 /// The cost of a message in addition to its payload.
 pub const MESSAGE_COST: u64 = 64;
-/// The size of all parts of a message except the last.
+/// Size of a message's parts, except the last one.
 pub const PART_BYTES: usize = 1_024;
 
 const WINDOW_BYTES_MIN: u32 = 16_384;

@@ -153,7 +153,7 @@ impl ShmSender {
         })
     }
 
-    /// Returns the number of lanes of this direction.
+    /// Returns the number of lanes in this direction.
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.lanes.len()

@@ -1,4 +1,4 @@
-//! The protocol of one lane: a ring of slots, each with a cell and a block for an entry's value.
+//! A lane's protocol: a ring of slots, each with a cell and a block for an entry's value.
 //!
 //! **Cells.** An entry's position counts entries from the first ever; the entry is in slot `position % slots`. The
 //! slot's cell is one word: its kind, the low half of its position, and the place of its block. The writer creates an

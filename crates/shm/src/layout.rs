@@ -33,11 +33,11 @@ const LANES_START: usize = 96;
 
 /// Number of words in a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
-/// Maximum number of lanes of one direction.
+/// Maximum number of lanes in one direction.
 pub const LANES_MAX: usize = 8;
-/// Maximum number of entries of a lane.
+/// Maximum number of entries in a lane.
 pub const ENTRIES_MAX: usize = 1 << 24;
-/// Maximum number of bytes of one segment. Only pages that were ever used take memory.
+/// Maximum size of a segment, in bytes. Only pages that were ever used take memory.
 pub const SEGMENT_BYTES_MAX: usize = 1 << 36;
 /// Number of words of a slot: two cache lines, because processors prefer to fetch lines in pairs.
 pub(crate) const SLOT_WORDS: usize = 2 * LINE_WORDS;

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// All steps in the order of the code: first those of the writer, then those of the reader.
+/// All steps in the order of the code: first the writer's, then the reader's.
 pub const STEPS: [&str; 9] = [
     "value half written",
     "replace: value prepared",

@@ -1,4 +1,4 @@
-//! The atomics of the protocol: those of the standard library, or those of loom in its models.
+//! The protocol's atomics: the standard library's, or loom's in models.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};

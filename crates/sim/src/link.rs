@@ -22,7 +22,7 @@ use crate::policer::TokenBucket;
 /// Time for which a reordered packet is held back, so that later packets overtake it.
 pub const REORDER_HOLD: Duration = Duration::from_millis(5);
 
-/// The effects of one direction of a link on packets.
+/// How one direction of a link affects packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
     /// Minimum one-way travel time of a packet.

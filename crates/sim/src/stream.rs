@@ -1,4 +1,4 @@
-//! A steady stream of values of many keys, and the age of each key at the receiver (law 5).
+//! A steady stream of values for many keys, and each key's age at the receiver (law 5).
 
 use std::time::Duration;
 

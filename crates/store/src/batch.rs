@@ -72,7 +72,7 @@ impl Batch {
         self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty() && self.accounts.is_empty()
     }
 
-    /// Approximate size in memory; an upper bound of the size of [`Batch::to_bytes`].
+    /// Approximate size in memory; [`Batch::to_bytes`] is never longer.
     pub fn memory_bytes(&self) -> usize {
         let entries: usize = self.entries.iter().map(Entry::memory_bytes).sum();
         let notes: usize = self.notes.iter().map(|note| size_of::<Note>() + note.bytes.len()).sum();

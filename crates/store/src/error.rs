@@ -16,7 +16,7 @@ pub struct StoreError {
     pub problem: Problem,
 }
 
-/// A fault of a store, or of a request to it.
+/// A fault in a store, or in a request to the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file belongs to another program. The file was not changed.

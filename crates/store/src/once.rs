@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nowcast_wire::Wire;
 
-/// Number of clients of one world whose actions are remembered. If this number is reached, [`Once::has_room`] is false for a
-/// new client until the oldest remembered client is a day old. [`Once::insert`] evicts the oldest client in any case.
+/// How many clients' actions a world remembers. If this number is reached, [`Once::has_room`] is false for a new client
+/// until the oldest remembered client is a day old. [`Once::insert`] evicts the oldest client in any case.
 pub const CLIENTS_MAX: usize = 16_384;
 
-/// Maximum number of unanswered durable actions of one client. A client with this many starts no further action.
+/// Maximum number of a client's unanswered durable actions. A client with this many starts no further action.
 pub const UNDER_WAY_MAX: usize = 64;
 
 /// A client may be forgotten when the world has taken this many steps since the client's last durable action: one day.

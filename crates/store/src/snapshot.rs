@@ -13,7 +13,7 @@ pub const WORLD_BYTES_MAX: usize = 256 << 20;
 /// Maximum bytes of the host's data in a snapshot.
 pub const HOST_BYTES_MAX: usize = 16 << 20;
 
-/// Maximum bytes of all batches of one file.
+/// Maximum bytes in a file's batches together.
 pub const FILE_BATCHES_BYTES_MAX: usize = 1 << 30;
 
 /// The type in the header of the file.
@@ -41,7 +41,7 @@ const LIMITS: WireLimits =
 pub struct Origin {
     /// A hash of the world's definition.
     pub definition: [u8; 32],
-    /// A hash of the sources of the world's rules.
+    /// A hash of the world's rule sources.
     pub sources: [u8; 32],
     /// The seed of the world.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! The trait of a store of worlds.
+//! The trait that world stores implement.
 
 use std::fmt;
 use std::time::Duration;
@@ -284,7 +284,7 @@ pub struct Stats {
     pub queued_bytes: usize,
 }
 
-/// An entry of the list of worlds.
+/// An entry in the list of worlds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// The name of the world.
@@ -312,7 +312,7 @@ pub struct Summary {
 pub struct Retention {
     /// Older records are removed. The newest snapshot before the period stays, so that the whole period can be viewed.
     pub keep: Duration,
-    /// Maximum bytes of snapshots and batches of all worlds together. If there are more, the oldest records of the largest
+    /// Maximum bytes of all worlds' snapshots and batches together. If there are more, the oldest records of the largest
     /// world are removed. The newest snapshot of each world and its later batches stay.
     pub bytes_max: u64,
 }
@@ -357,7 +357,7 @@ pub const MARKS_MAX: u64 = 1 << 20;
 pub struct Mark {
     /// The purpose.
     pub kind: MarkKind,
-    /// The identity of the mark: the id of a token, or the key of a ban.
+    /// The mark's identity: a token's id, or a ban's key.
     pub key: Vec<u8>,
     /// The reason, for people.
     pub note: String,

@@ -10,9 +10,9 @@ pub struct Limits {
     pub depth_max: usize,
     /// Maximum number of shapes in one scope (one direction of a connection, or one file).
     pub shapes_max: usize,
-    /// Maximum number of bytes of all shapes in one scope.
+    /// Maximum bytes of all shapes in one scope.
     pub shapes_bytes_max: usize,
-    /// Maximum length of one chunk of a file after decompression, in bytes.
+    /// Maximum decompressed length of a chunk in a file, in bytes.
     pub chunk_bytes_max: usize,
 }
 
@@ -44,21 +44,21 @@ impl Default for Limits {
 
 /// Maximum depth of nested blocks. Every reader accepts this depth, and no writer exceeds it.
 pub const DEPTH_MAX: usize = 128;
-/// Maximum number of bytes of one shape.
+/// Maximum bytes of a shape.
 pub const SHAPE_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of definitions in one shape.
 pub const DEFINITIONS_MAX: usize = 1_024;
-/// Maximum number of fields of one struct or variant, and of leaves of one struct after flattening.
+/// Maximum number of fields in a struct or variant, and of leaves in a struct after flattening.
 pub const FIELDS_MAX: usize = 4_096;
-/// Maximum number of variants of one enum.
+/// Maximum number of variants in an enum.
 pub const VARIANTS_MAX: usize = 65_536;
-/// Maximum number of bytes of one name.
+/// Maximum bytes of a name.
 pub const NAME_BYTES_MAX: usize = 255;
 /// The greatest shape id. It takes two bytes as a varint.
 pub const SHAPE_ID_MAX: u64 = 16_383;
 /// Maximum number of entries of one dictionary.
 pub(crate) const DICTIONARY_MAX: usize = 65_536;
-/// Maximum number of rows of a plain block. A plain block has neither dictionaries nor packed columns.
+/// Maximum number of rows in a plain block. A plain block has neither dictionaries nor packed columns.
 pub const PLAIN_ROWS_MAX: usize = 3;
 /// Values in packed, delta and decimal coding of 64-bit columns stay within this limit, so that `f64` arithmetic is exact.
 pub(crate) const EXACT_MAX: i64 = 1 << 52;

@@ -142,7 +142,7 @@ impl<'p> Plan<'p> {
         &self.resolution.layout
     }
 
-    /// Number of bits that a row of the writer's type takes in a plain block.
+    /// How many bits a row with the writer's type takes in a plain block.
     pub fn bits(self) -> usize {
         self.bits
     }

@@ -25,7 +25,7 @@ impl Range {
         32 - self.max().unwrap_or(0).leading_zeros()
     }
 
-    /// Number of bytes of one value in plain blocks.
+    /// How many bytes a value takes in plain blocks.
     pub fn width(&self) -> usize {
         self.bits().div_ceil(8) as usize
     }
@@ -61,7 +61,7 @@ pub fn dequantise_angle(q: u16, bits: u8) -> f64 {
 /// A unit quaternion, stored by its smallest three components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallestThree {
-    /// The index of the component of x, y, z, w that is left out.
+    /// The index of the omitted component among x, y, z, w.
     pub largest: u8,
     /// The other three components in order, each in 0 ..= 2M.
     pub components: [u16; 3],
@@ -127,7 +127,7 @@ impl SmallestThree {
         Self { largest: (packed & 3) as u8, components: [part(0), part(1), part(2)] }
     }
 
-    /// Number of bytes of one packed quaternion.
+    /// How many bytes a packed quaternion takes.
     pub fn width(bits: u8) -> usize {
         (2 + 3 * usize::from(bits)).div_ceil(8)
     }

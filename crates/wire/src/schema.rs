@@ -45,7 +45,7 @@ pub struct SchemaError {
     pub problem: String,
 }
 
-/// Returns the shapes of all structs and enums of a schema, in the order of the schema.
+/// Returns the shapes of a schema's structs and enums, in the schema's order.
 ///
 /// # Errors
 /// Returns the first mistake in the schema, with its line.

@@ -36,7 +36,7 @@ pub enum Incoming<'m> {
 }
 
 impl<'m> Incoming<'m> {
-    /// Returns the meaning of a message of this kind on this lane.
+    /// Returns what a message of this kind means on this lane.
     pub fn new(kind: MessageKind, lane: u8, bytes: &'m [u8]) -> Self {
         match (kind, lane) {
             (MessageKind::Replication { .. }, _) => Self::Movement(bytes),
@@ -50,7 +50,7 @@ impl<'m> Incoming<'m> {
         }
     }
 
-    /// Returns the meaning of a message of a channel.
+    /// Returns what a channel's message means.
     pub fn of(message: &'m Message) -> Self {
         Self::new(message.kind, message.lane.number(), &message.bytes)
     }

@@ -24,12 +24,12 @@ pub struct Join {
 }
 
 impl Join {
-    /// Joins as a human player with this name. The server chooses the number of rounds of movement.
+    /// Joins as a human player with this name. The server chooses the number of movement rounds.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), network_hz: 0, key: Vec::new(), is_program: false }
     }
 
-    /// Requests this number of rounds of movement a second; 0 leaves the number to the server.
+    /// Requests this number of movement rounds a second; with 0 the server chooses the number.
     #[must_use]
     pub fn network_hz(self, network_hz: u32) -> Self {
         Self { network_hz, ..self }

@@ -17,7 +17,7 @@
 //! | [`session`] | messages on sessions, in the wire format, and the keys of states |
 //! | [`plain`] | messages of the plain protocol, in JSON and MessagePack |
 //! | `words.rs`, `read_words.rs` | bodies and walkers in the words of a definition, and back |
-//! | `room_name.rs` | names of rooms, and of moments of their past |
+//! | `room_name.rs` | names of rooms, and of moments in their past |
 
 pub mod plain;
 mod read_words;

@@ -1,4 +1,4 @@
-//! Names of rooms, and of the worlds that they show.
+//! Room names, and the names of the worlds that rooms show.
 
 /// The longest name of a room or a world, in bytes.
 pub const ROOM_NAME_BYTES_MAX: usize = 32;

@@ -246,7 +246,7 @@ pub struct Steps {
     pub steps: Vec<Step>,
 }
 
-/// The input of a client from one of its steps on.
+/// A client's input, from one of the client's steps on.
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// Number of steps since the change.
@@ -263,7 +263,7 @@ pub struct Step {
     pub jump: bool,
 }
 
-/// The age at which a client shows other entities, without the delay of the network: the state of [`VIEW_KEY`].
+/// The age at which a client shows other entities, without the network's delay: the state of [`VIEW_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The view delay: the time between the arrival of a state and its display, in milliseconds; 1,000 at most.
@@ -441,7 +441,7 @@ pub struct Asset {
     pub media_type: String,
 }
 
-/// The outcome of a version of the rules.
+/// What happened to a version of the rules.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -483,7 +483,7 @@ impl EntityState {
     }
 }
 
-/// The description of an entity: the state of its id while it is visible. See [`EntityState`].
+/// An entity's description: the state whose key is the entity's id, while the entity is visible. See [`EntityState`].
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Entity {
     /// An index into [`Definition::kinds`].

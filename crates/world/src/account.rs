@@ -4,10 +4,10 @@ use nowcast_wire::{Value, Wire};
 
 use crate::conform::held_bytes;
 
-/// Maximum bytes of the name of an account.
+/// Maximum bytes of an account's name.
 pub const ACCOUNT_BYTES_MAX: usize = 96;
 
-/// Maximum bytes of the data of one account, as MessagePack.
+/// Maximum bytes of an account's data, as MessagePack.
 pub const SAVED_BYTES_MAX: usize = 64 << 10;
 
 /// The data of an account in one world. It follows the account through visits and rooms.

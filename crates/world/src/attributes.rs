@@ -1,4 +1,4 @@
-//! Attributes of a kind: a shape of the wire format with quantisers and defaults.
+//! A kind's attributes: a wire shape with quantisers and defaults.
 
 use nowcast_wire::shape::{Definition, DefinitionKind, Field, Range, Type};
 use nowcast_wire::{Shape, Value, schema};
@@ -140,7 +140,7 @@ impl Attributes {
         Ok(Attributes { formerly, entities, out_of_range, value_bytes_max, ..wider })
     }
 
-    /// Sets the treatment of numbers outside of their range.
+    /// Sets what happens to numbers outside their range.
     pub fn with_out_of_range(self, out_of_range: OutOfRange) -> Attributes {
         Attributes { out_of_range, ..self }
     }
@@ -203,8 +203,8 @@ impl Attributes {
         self.index(name).or_else(formerly)
     }
 
-    /// Converts a value to the stored form of an attribute: quantised, and of the type in the shape. Floats without a
-    /// fraction are accepted as integers.
+    /// Converts a value to an attribute's stored form: quantised, and with the shape's type. Floats without a fraction
+    /// are accepted as integers.
     ///
     /// # Errors
     /// Fails if the value does not fit the type of the attribute or its bounds.

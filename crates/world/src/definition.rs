@@ -29,8 +29,8 @@ pub struct Definition {
     pub limits: Limits,
     /// The interest policy of kinds that declare none.
     pub interest: Interest,
-    /// The update rates of kinds that declare none. `None`: near entities in every round of updates, and entities beyond
-    /// half of the radius of [`Definition::interest`] in every second round.
+    /// The update rates of kinds that declare none. `None`: near entities in every update round, and entities beyond
+    /// half the radius of [`Definition::interest`] in every second round.
     pub update_rates: Option<Vec<UpdateRate>>,
     /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).

@@ -63,7 +63,7 @@ pub struct EntityRef<'a> {
     pub changed_tick: u64,
 }
 
-/// All entities of a world, as columns of equal length, ordered by id.
+/// A world's entities, as columns of equal length, ordered by id.
 ///
 /// Row `n` of each column belongs to the entity `ids()[n]`. Row numbers change at the end of a step, when the rows of
 /// removed entities are deleted.

@@ -1,4 +1,4 @@
-//! Ids of the parts of a world.
+//! Ids in a world.
 
 use nowcast_wire::Wire;
 

@@ -26,7 +26,7 @@ pub struct Joint {
     pub collides: bool,
 }
 
-/// The degrees of freedom of a joint.
+/// A joint's degrees of freedom.
 #[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub enum JointKind {
     /// None: the two bodies move as one.

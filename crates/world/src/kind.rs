@@ -23,7 +23,7 @@ pub struct Kind {
     pub look: Value,
     /// The walker that follows input; requires a dynamic body.
     pub walker: Option<Walker>,
-    /// The attributes of each entity of the kind.
+    /// The attributes that each entity of the kind has.
     pub attributes: Attributes,
     /// The initial tags of a new entity.
     pub tags: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Kind {
     pub update_rates: Option<Vec<UpdateRate>>,
     /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible error.
     pub precision: Option<f32>,
-    /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for the
+    /// Maximum error in the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for the
     /// smallest possible error.
     pub rotation_precision: Option<f32>,
     /// The collision layer of the entities, and the layers that they pass through.

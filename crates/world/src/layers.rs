@@ -1,10 +1,10 @@
 //! Collision layers.
 
-/// Maximum number of collision layers of a world.
+/// Maximum number of collision layers in a world.
 pub const LAYERS_MAX: u8 = 16;
 
-/// The collision layer of a kind, and the layers that it ignores. Two bodies collide unless one of them ignores the layer of
-/// the other.
+/// The collision layer of a kind, and the layers that it ignores. Two bodies collide unless one of them ignores the other's
+/// layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Layers {
     /// The layer, less than [`LAYERS_MAX`]; 0 for kinds that declare none.

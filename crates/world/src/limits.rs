@@ -20,12 +20,13 @@ pub struct Limits {
     pub events_max: usize,
     /// Bytes of the world's state as MessagePack.
     pub state_bytes_max: usize,
-    /// Bytes of one value as MessagePack: an attribute, the private value of an entity, the data of a timer, the
-    /// payload of an event, a value on a screen.
+    /// Maximum bytes of one value as MessagePack: an attribute, an entity's private value, a timer's data, an event's
+    /// payload, a screen value.
     pub value_bytes_max: usize,
     /// Bytes in memory of all stored values: attributes, private values, the state, screens and the data of timers.
     pub kept_bytes_max: usize,
-    /// Bytes in memory of the events of one step: events that the rules emit, and values that they show on screens.
+    /// Maximum memory for one step's events, in bytes: events that the rules emit, and values that they show on
+    /// screens.
     pub event_bytes_max: usize,
     /// Tags of one entity.
     pub tags_max: usize,

@@ -42,11 +42,11 @@ pub struct OwnerRules {
     pub reach: Option<f32>,
     /// The area that the entities must stay in.
     pub area: Option<Area>,
-    /// The treatment of a target outside of `reach` or `area`.
+    /// What happens to a target outside `reach` or `area`.
     pub beyond: Beyond,
     /// The attributes that an owner may set.
     pub attributes: Vec<String>,
-    /// Number of entities of the kind that an owner may spawn; 0 for none.
+    /// How many entities of the kind an owner may spawn; 0 for none.
     pub spawns_max: u32,
     /// The treatment of owned entities when the owner leaves.
     pub leave: OwnerLeaves,
@@ -89,7 +89,7 @@ impl OwnedBy {
     }
 }
 
-/// The treatment of a target outside of the limits of the kind.
+/// What happens to a target outside the kind's limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Beyond {
     /// The target is moved to the nearest allowed pose.
@@ -117,7 +117,7 @@ pub enum OwnerLeaves {
 pub struct Area {
     /// The centre of the box, in metres.
     pub at: [f32; 3],
-    /// The lengths of the edges of the box, in metres.
+    /// The box's edge lengths, in metres.
     pub size: [f32; 3],
 }
 

@@ -5,7 +5,7 @@ use nowcast_wire::Wire;
 use crate::math::Vec3;
 use crate::pose::Pose;
 
-/// The course of the speed of a move.
+/// How a move's speed changes over time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub enum Easing {
     /// Starts and stops gently: 3t² − 2t³.
@@ -46,7 +46,7 @@ const LOOK_AHEAD: f32 = 0.5;
 /// How a body follows a path: [`crate::Scene::follow`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PathOptions {
-    /// Seconds of the whole path; of one round, if it loops.
+    /// Duration of the whole path in seconds; of one round, if the path loops.
     pub seconds: f64,
     /// The course of the speed over the whole path.
     pub easing: Easing,

@@ -11,13 +11,13 @@ use crate::problem::{DefinitionError, Path, Problem};
 pub const EXTENT_MIN: f32 = 0.001;
 /// The largest extent of a shape, in metres.
 pub const EXTENT_MAX: f32 = 10_000.0;
-/// Maximum number of points of a convex hull.
+/// Maximum number of points in a convex hull.
 pub const HULL_POINTS_MAX: usize = 256;
-/// Maximum number of triangles of a mesh.
+/// Maximum number of triangles in a mesh.
 pub const TRIANGLES_MAX: usize = 65_536;
-/// Maximum number of rows, and of columns, of a height field.
+/// Maximum number of rows, and of columns, in a height field.
 pub const HEIGHT_FIELD_SIDE_MAX: usize = 512;
-/// Maximum number of parts of a compound.
+/// Maximum number of parts in a compound.
 pub const PARTS_MAX: usize = 32;
 
 /// The form of a body, in metres, around its own origin. Y is up.

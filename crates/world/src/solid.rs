@@ -122,7 +122,7 @@ pub struct Solid {
     pub role: BodyRole,
 }
 
-/// The motion of the body of a solid in the step that ended at the present pose.
+/// How a solid's body moved in the step that ended at the present pose.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SolidMotion {
     /// A point of the body, in metres.

@@ -19,7 +19,7 @@ pub struct UpdateRate {
 impl UpdateRate {
     /// Clients interpolate over at most a quarter of a second. At a lower rate, movement would not be smooth.
     pub const HZ_MIN: f32 = 4.0;
-    /// The number of steps of a world a second.
+    /// How many steps a world makes in a second.
     pub const HZ_MAX: f32 = 60.0;
 }
 

@@ -39,7 +39,7 @@ const TOUCH_DISTANCE: f32 = 0.03;
 /// Maximum number of surfaces under the feet of a walker.
 const GROUNDS_MAX: usize = 4;
 
-/// Parameters of the walkers of a kind.
+/// Parameters for a kind's walkers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Walker {
     /// Height from soles to crown, in metres.
@@ -60,7 +60,7 @@ pub struct Walker {
     pub air_acceleration: f32,
     /// Initial speed v of a jump, in metres a second. The jump is v²/2g high.
     pub jump_speed: f32,
-    /// Whether the attributes of [`Adjustment::fields`] change the speeds of each walker of the kind.
+    /// Whether the attributes of [`Adjustment::fields`] change each walker's speeds.
     pub is_adjustable: bool,
     /// Whether each walker has the attribute `pitch`, which the page of its player sets. The engine does not read it.
     pub shows_pitch: bool,

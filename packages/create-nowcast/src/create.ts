@@ -88,7 +88,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Installs the compiler of a world in TypeScript. Throws if npm fails; the world can still be served. */
+/** Installs the compiler that a TypeScript world needs. Throws if npm fails; the world can still be served. */
 export function installPackages(folder: string, npm = "npm"): void {
   // On Windows, npm is a command of the shell.
   const shell = process.platform === "win32";

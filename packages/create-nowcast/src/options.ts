@@ -21,7 +21,7 @@ export interface Options {
   readonly serve: readonly string[];
 }
 
-/** A mistake of the user, or of the machine. The message names the cause and the cure. */
+/** A mistake by the user, or a fault of the machine. The message names the cause and the cure. */
 export class CreateError extends Error {
   override readonly name = "CreateError";
 }

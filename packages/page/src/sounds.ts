@@ -1,5 +1,6 @@
 /**
- * Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name.
+ * Plays a world's sounds (the event `sound`): the file in the world's folder, or else a synthesised sound for a word in
+ * the file's name.
  */
 import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
 import { atSoundChances, resume } from "./audio.js";

@@ -1,4 +1,4 @@
-//! The check of rules for the studio of a server.
+//! Checks rules for a server's studio.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The life of a server in the directory: its entry, the renewals of its lease, and its reads of the entries of other servers.
+//! A server's life in the directory: its entry, its lease renewals, and its reads of other servers' entries.
 //!
 //! **Invariant**: if clock rates err by at most [`RATE_ERROR_PPM_MAX`](crate::RATE_ERROR_PPM_MAX), a lease is over for its
 //! holder before another server ends it. The holder counts from the time at which it *sent* a renewal that was acknowledged.

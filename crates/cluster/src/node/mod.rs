@@ -270,7 +270,7 @@ impl Node {
         self.begin_and_advance(now, Work::Locate(Locate { room }))
     }
 
-    /// Carries out a request of another server or of the operator. The outcome is [`Outcome::Answered`].
+    /// Carries out a request by another server or the operator. The outcome is [`Outcome::Answered`].
     pub fn request(&mut self, now: Time, request: ControlRequest) -> u64 {
         let work = match request {
             ControlRequest::Move { room, target } => Work::Move(Box::new(Move::new(room, target))),

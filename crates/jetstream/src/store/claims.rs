@@ -1,4 +1,4 @@
-//! The owners of worlds: claims of journals, and worlds that are read before their claim.
+//! World owners: journal claims, and worlds that are read before their claim.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -19,10 +19,11 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// One lane of a channel, with its own order. Put messages on different lanes if they need not wait for each other.
 ///
-/// A lane is cheap to clone and can move into a task. The channel stays open while a handle of one of its lanes exists. `T` is
-/// the type of its messages: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer decodes values
-/// by [`Message::decode`](super::Message::decode), also as another version of the type. Fields are matched by name, and a field
-/// that cannot be read is an error that names it. If bytes and typed values share a lane, the receiver must distinguish them.
+/// A lane is cheap to clone and can move into a task. The channel stays open while a handle to one of its lanes exists. `T` is
+/// the type of its messages: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer decodes
+/// values by [`Message::decode`](super::Message::decode), also as another version of the type. Fields are matched by name, and
+/// a field that cannot be read is an error that names it. If bytes and typed values share a lane, the receiver must distinguish
+/// them.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -106,7 +106,7 @@ impl CommandId {
         Self { lane, number }
     }
 
-    /// The lane of the command and of its reply.
+    /// The lane for the command and the reply.
     #[must_use]
     pub const fn lane(self) -> LaneId {
         self.lane

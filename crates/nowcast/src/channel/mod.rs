@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `mod.rs` | [`Channel`]: the connection, and receiving |
 //! | `lane.rs`, `batch.rs`, `payload.rs` | putting messages, as bytes or typed |
-//! | `shapes.rs` | compatibility of different versions of a type |
+//! | `shapes.rs` | compatibility between versions of a type |
 //! | `link.rs` | the interface of links: a session (`driver/`), or queues of one machine (`local/`) |
 //! | `message.rs`, `status.rs`, `error.rs` | results for the application |
 //! | `requeued.rs`, `replies.rs`, `wakers.rs` | shared parts of all links |

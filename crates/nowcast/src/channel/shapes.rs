@@ -1,5 +1,5 @@
-//! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value of a type,
-//! an event on the same lane announces the shape of the type under a number. Each value begins with that number. These events are
+//! Compatibility between versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value of a type, an
+//! event on the same lane announces the shape of the type under a number. Each value begins with that number. These events are
 //! not passed on to the application. A reply contains its announcement, because the task that waits for the reply may not read
 //! events.
 
@@ -63,7 +63,7 @@ pub struct TypeShape {
     pub(super) shape: fn() -> Shape,
 }
 
-/// The shapes of both directions of a channel.
+/// A channel's shapes, in both directions.
 #[derive(Default)]
 pub(crate) struct Shapes {
     ours: Mutex<Announcer>,

@@ -36,7 +36,7 @@ pub struct Status {
     pub loss: f64,
     /// Median age of the peer's values at their arrival. The offset of the clocks is estimated.
     pub freshness: Option<Duration>,
-    /// 99th percentile of the age of the peer's values at their arrival.
+    /// 99th percentile of the age that the peer's values had on arrival.
     pub freshness_p99: Option<Duration>,
     /// Values that were never sent because a newer value replaced them.
     pub superseded: u64,

@@ -1,4 +1,4 @@
-//! Errors of connecting, and the purpose of a carrier.
+//! Connection errors, and a carrier's purpose.
 
 use nowcast_session::Closed;
 

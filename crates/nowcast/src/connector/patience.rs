@@ -10,7 +10,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
 /// Time for an answer to the HELLO of a new carrier.
 const UNANSWERED: Duration = Duration::from_secs(1);
-/// Maximum number of doublings of the limit that apply at once.
+/// Maximum number of times that the limit doubles.
 const DOUBLINGS_MAX: u32 = 3;
 /// One doubling ends after each period of this length without a silence.
 const DOUBLING: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
 //! Moves published messages into a subscriber's session, but only when a packet may leave, and only as many as fit into the
-//! packet. So no messages of a subscriber wait outside of the shared table.
+//! packet. So no subscriber's messages wait outside the shared table.
 
 use std::task::Context;
 

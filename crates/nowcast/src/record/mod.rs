@@ -1,4 +1,4 @@
-//! Records of the packets of sessions, as files that Wireshark, tshark and `nowcast play` read.
+//! Records session packets in files that Wireshark, tshark and `nowcast play` read.
 //!
 //! The files have the format pcapng. Each packet is recorded as an exported PDU of the dissector `nowcast`
 //! (`spec/wireshark/nowcast.lua`): the bytes of the session, without the encryption of the carrier.

@@ -1,4 +1,4 @@
-//! Commands of programs outside of the room: actions for players, texts to all clients, and the wait for the store.
+//! Commands by programs outside the room: actions for players, texts to all clients, and the wait for the store.
 
 use nowcast_world::text::sanitize;
 use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};

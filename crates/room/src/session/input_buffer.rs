@@ -87,7 +87,7 @@ pub(crate) struct InputCounts {
     pub(crate) missing: u64,
 }
 
-/// The input of one client at each of its steps. The session's task adds input, and the room's thread takes it.
+/// A client's input at each of the client's steps. The session's task adds input, and the room's thread takes it.
 #[derive(Debug)]
 pub struct InputBuffer {
     /// Counters of the input.

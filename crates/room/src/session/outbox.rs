@@ -48,7 +48,7 @@ pub struct Welcome {
     pub metrics: Arc<RoomMetrics>,
     /// Maximum bytes of movement in a round.
     pub bytes_per_round_max: usize,
-    /// Steps of two rounds of movement.
+    /// Steps that two movement rounds take.
     pub two_rounds_steps: u32,
 }
 

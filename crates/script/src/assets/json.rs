@@ -1,5 +1,5 @@
-//! The checked part of the JSON of a glTF file. The length of lists is limited while they are read, so a small file cannot
-//! take much memory.
+//! The checked part of a glTF file's JSON. The length of lists is limited while they are read, so a small file cannot take
+//! much memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

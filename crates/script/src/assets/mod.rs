@@ -27,7 +27,7 @@ pub const ASSETS_MAX: usize = 256;
 /// Maximum bytes of one file.
 pub const ASSET_BYTES_MAX: usize = 16 << 20;
 
-/// Maximum bytes of all of a world's files.
+/// Maximum bytes in a world's files together.
 pub const ASSETS_BYTES_MAX: usize = 64 << 20;
 
 /// Maximum bytes of a file's name, with its folder.
@@ -140,7 +140,7 @@ fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
     })
 }
 
-/// All assets of a version of a world, ordered by name. Clones share their contents.
+/// The assets of a world's version, ordered by name. Clones share their contents.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assets(Arc<BTreeMap<String, Arc<Asset>>>);
 

@@ -1,4 +1,4 @@
-//! Declarations of attributes, and of the arguments of actions and events.
+//! Declarations of attributes, action arguments and event fields.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Attributes of entities, and the conversion of declared values to types that only Luau has.
+//! Entity attributes, and the conversion of declared values to types that only Luau has.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The server's part in a cluster: its store in JetStream, the owners of rooms, and the requests of other servers.
+//! The server's part in a cluster: the store in JetStream, room owners, and other servers' requests.
 
 mod commands;
 mod control;

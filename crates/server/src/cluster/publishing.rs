@@ -1,4 +1,4 @@
-//! Events of rooms as subjects of NATS, for programs outside of the servers (`docs/how-to/cluster.md`).
+//! Publishes room events as NATS subjects, for programs outside the servers (`docs/how-to/cluster.md`).
 
 use nowcast_jetstream::Link;
 use nowcast_room::PublicEvent;

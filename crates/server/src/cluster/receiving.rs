@@ -1,4 +1,4 @@
-//! Receives commands of programs by subjects of NATS, and gives them to the rooms of this server.
+//! Receives programs' commands through NATS subjects, and passes them to this server's rooms.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;

@@ -51,7 +51,7 @@ struct View {
     latest_snapshot: Arc<LatestSnapshot>,
     interest_set: InterestSet,
     viewer: Viewer,
-    /// Steps of two rounds of movement.
+    /// Steps that two movement rounds take.
     two_rounds_steps: u32,
     /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,

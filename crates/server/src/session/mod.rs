@@ -3,7 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `session_sink.rs` | the sink of one client, and the movement that all sessions of the room share |
-//! | `admission.rs` | admission of `/nowcast/ROOM` and of WebTransport on the same port |
+//! | `admission.rs` | admission for `/nowcast/ROOM` and for WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
 //! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
 //! | `replication_figures.rs` | figures of the replication to one client |

@@ -69,7 +69,7 @@ impl SessionSink {
         BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize
     }
 
-    /// Steps of two rounds of movement.
+    /// Steps that two movement rounds take.
     fn two_rounds_steps(&self) -> u32 {
         (2 * STEP_HZ).div_ceil(self.network_hz.max(1))
     }

@@ -13,7 +13,7 @@ pub const RANGES_MAX: usize = 32;
 pub struct Ack<'a> {
     /// The largest packet number received, modulo 2^16.
     pub largest_low: u16,
-    /// Time from the arrival of that packet to the departure of this one, in units of 16 µs.
+    /// Time between the arrival of that packet and the departure of this one, in units of 16 µs.
     pub delay: u64,
     /// Number of received packets directly below the largest.
     pub first: u64,

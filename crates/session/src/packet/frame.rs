@@ -68,7 +68,7 @@ pub enum Frame<'a> {
     },
 }
 
-/// The first fields of every frame of an event.
+/// The first fields in every frame that carries an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHead {
     /// The lane.

@@ -43,7 +43,7 @@ use lanes::Lanes;
 use recovery::Recovery;
 use redundancy::Redundancy;
 
-/// One end of one conversation, independent of any carrier, clock or thread.
+/// One end of a conversation, independent of any carrier, clock or thread.
 ///
 /// The calls that give input may be made in any order and as often as needed: [`put_state`](Self::put_state) and its siblings,
 /// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of these calls, call

@@ -225,8 +225,8 @@ impl Session {
         may
     }
 
-    /// Returns the number of bytes of new messages that fit into a packet that leaves now, including their headers. Returns 0 if
-    /// none may leave, or if messages already wait.
+    /// Returns how many bytes of new messages, with their headers, fit into a packet that leaves now. Returns 0 if none may
+    /// leave, or if messages already wait.
     ///
     /// For drivers that read messages from another place at the last moment. A message that is put then leaves with the next
     /// [`poll_packet`](Self::poll_packet). The call also announces that there is something to send.

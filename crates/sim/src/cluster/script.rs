@@ -103,7 +103,7 @@ pub struct Script {
     pub rooms: u8,
     /// Number of clients.
     pub clients: u8,
-    /// Percentage of answers of NATS that are lost although the request was carried out.
+    /// Percentage of NATS answers that are lost although the request was carried out.
     pub lost_answers: u64,
     /// Percentage of reads that are old.
     pub stale_reads: u64,

@@ -7,7 +7,7 @@ use super::reader::SqliteReader;
 use crate::account::AccountRecord;
 use crate::error::{Problem, StoreError};
 
-/// An entry of the list of accounts.
+/// An entry in the list of accounts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccountSummary {
     /// The world by its folder.

@@ -1,5 +1,5 @@
-//! Generates code for bodies that consist of one list of flat structs, the usual frame of a game. The generated code fills and
-//! empties the columns in loops over the rows, without a closure or an object for each value.
+//! Generates code for bodies that are one list of flat structs, the usual frame in games. The generated code fills and empties
+//! the columns in loops over the rows, without a closure or an object for each value.
 
 use super::access;
 use super::fixed::{self, Layout, Leaf, LeafKind};

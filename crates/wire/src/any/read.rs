@@ -1,6 +1,6 @@
 //! Reads untrusted MessagePack. `rmp` decodes single items, and this module enforces the limits.
 //!
-//! The readers of `rmp` have no limit of depth or memory, and their errors name no position. A reader of hostile bytes needs all
+//! The readers in `rmp` limit neither depth nor memory, and their errors name no position. A reader of hostile bytes needs all
 //! three.
 
 use std::rc::Rc;

@@ -6,7 +6,7 @@ use crate::limits::EXACT_MAX;
 pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     /// The bytes of one value, the lowest byte first.
     type Bytes: Copy + Send + Sync + AsRef<[u8]>;
-    /// Number of bytes of one value.
+    /// How many bytes a value takes.
     const WIDTH: usize = size_of::<Self::Bytes>();
     /// The name used in errors.
     const NAME: &'static str;

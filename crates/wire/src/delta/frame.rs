@@ -2,7 +2,7 @@
 
 use super::DeltaError;
 
-/// The meaning of the columns of a frame.
+/// What a frame's columns mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     columns: Vec<Column>,
@@ -39,7 +39,7 @@ pub(super) enum Column {
 }
 
 impl Layout {
-    /// Maximum number of columns of a layout.
+    /// Maximum number of columns in a layout.
     pub const COLUMNS_MAX: usize = 64;
 
     /// Creates a layout of these fields, in this order.
@@ -68,7 +68,7 @@ impl Layout {
         Ok(Self { columns, tops })
     }
 
-    /// The number of values of a row.
+    /// How many values a row has.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
@@ -148,7 +148,7 @@ impl Frame {
         self.values.extend_from_slice(row);
     }
 
-    /// The time of the frame, in steps of a constant length.
+    /// The frame's time, in steps of constant length.
     pub fn tick(&self) -> u32 {
         self.tick
     }

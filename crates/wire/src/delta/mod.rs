@@ -25,8 +25,8 @@
 //! # Ok::<(), nowcast_wire::delta::DeltaError>(())
 //! ```
 //!
-//! This module does not know sessions. The protocol that carries the bytes states the ticks of the frame and of its baselines,
-//! and tracks acknowledgements. `spec/DELTA.md` specifies the format.
+//! This module does not know sessions. The protocol that carries the bytes states the ticks of a frame and its baselines, and
+//! tracks acknowledgements. `spec/DELTA.md` specifies the format.
 
 mod bits;
 mod codec;

@@ -1,4 +1,4 @@
-//! Determines the sizes of the parts of a chunk, by a walk that measures each leaf.
+//! Determines the sizes of a chunk's parts, by a walk that measures each leaf.
 
 use super::read::{open, open_fields_with};
 use crate::column::{read_bools, read_lengths};
@@ -9,7 +9,7 @@ use crate::plan::Layout;
 use crate::shape::{DefinitionKind, Field, Type};
 use crate::types::read_indices;
 
-/// The size of one leaf of a shape in a chunk.
+/// The size that a leaf has in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafSize {
     /// Names of fields from the root, joined by dots. `[]` stands for the element of a list or map.
@@ -18,11 +18,11 @@ pub struct LeafSize {
     pub what: String,
     /// The coding, if the leaf is a column.
     pub coding: &'static str,
-    /// Number of rows in all blocks of the leaf.
+    /// Number of rows in all the leaf's blocks.
     pub rows: usize,
-    /// Number of bytes of the leaf in the head of the body.
+    /// The leaf's bytes in the body's head.
     pub bytes: usize,
-    /// Number of bytes of the leaf in the text area.
+    /// The leaf's bytes in the text area.
     pub text_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Save files. They consist of compressed chunks of columns with checksums, behind a header that names the format and the shapes.
+//! Save files. A file has a header, which names the format and the shapes, and compressed chunks of columns with checksums.
 //!
 //! ```
 //! use nowcast_wire::{Wire, save};
@@ -47,7 +47,7 @@ mod kind {
     pub(super) const ANCILLARY: u8 = 0x20;
 }
 
-/// Compression of the chunks of a file.
+/// Compression for a file's chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// No compression.
@@ -57,7 +57,7 @@ pub enum Compression {
     Lz4,
 }
 
-/// Options of a writer of files.
+/// Options for a file writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Compression of chunks.

@@ -279,7 +279,7 @@ impl Chunk<'_> {
         Ok(crate::dynamic::open_rows(self.layout, self.rows, &self.raw, self.limits)?)
     }
 
-    /// Returns the size of each leaf of the shape, in the order of the shape: path, type, coding, bytes.
+    /// Returns each leaf's size, in the shape's order: path, type, coding, bytes.
     ///
     /// # Errors
     /// Fails if the rows are malformed, or exceed the limits.
@@ -294,7 +294,7 @@ impl<R> FileReader<R> {
         self.rows
     }
 
-    /// Number of bytes of the file read so far.
+    /// How many bytes of the file were read so far.
     pub fn position(&self) -> usize {
         self.position
     }

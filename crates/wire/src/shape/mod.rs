@@ -27,7 +27,7 @@ use crate::any::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// The type of a message of this shape.
+    /// The type of a message with this shape.
     pub root: Type,
     /// The structs and enums that `root` refers to, in the order of a depth-first walk.
     pub definitions: Vec<Definition>,
@@ -187,7 +187,7 @@ pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
 }
 
 impl NumberType {
-    /// Number of bytes of one value.
+    /// How many bytes a value takes.
     pub fn width(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,

@@ -82,7 +82,7 @@ impl Variants {
         }
     }
 
-    /// Number of rows of one of the writer's variants.
+    /// How many rows have one of the writer's variants.
     pub fn rows_of(&self, variant: usize) -> usize {
         self.counts.get(variant).copied().unwrap_or(0)
     }

@@ -9,7 +9,7 @@ use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 use crate::session::{Asset, Outcome};
 
-/// A message of the server (section 3.2 of the specification).
+/// A message from the server (section 3.2 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
@@ -225,7 +225,7 @@ pub struct Action {
 pub struct Declared {
     /// The name of the event.
     pub name: String,
-    /// The types of the fields of its payload.
+    /// The types of the payload's fields.
     pub payload: Fields,
 }
 
@@ -281,7 +281,7 @@ pub struct Moved {
     pub euler_z: f64,
 }
 
-/// A message of a client (section 4 of the specification).
+/// A message from a client (section 4 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ClientMessage {

@@ -1,4 +1,4 @@
-//! The byte format of a journal: columns of records, each entry as the difference to the previous one.
+//! A journal's byte format: columns of records, each entry as the difference to the previous one.
 
 use nowcast_wire::Wire;
 

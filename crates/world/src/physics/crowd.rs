@@ -1,7 +1,7 @@
 //! Finds the bodies whose bounding boxes overlap a box, at their present poses.
 //!
-//! The index of the engine has the poses at the end of the last step of physics. Walkers were corrected after it, by a distance
-//! that is recorded. Bodies that were added or teleported since then are in a separate index.
+//! The engine's index has the poses at the end of the last physics step. Walkers were corrected after it, by a distance that is
+//! recorded. Bodies that were added or teleported since then are in a separate index.
 
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::prelude::*;

@@ -1,4 +1,4 @@
-//! Contacts with the inner edges of ground that consists of several bodies.
+//! Contacts with inner edges, where several bodies form the ground.
 //!
 //! Boxes that lie flush form one surface, but physics finds the contacts of each box on its own: a body that slides over a
 //! seam hits the hidden side of the next box. Such contacts are removed. The body keeps its contacts with the box that covers

@@ -1,4 +1,4 @@
-//! Errors of calls of a scene.
+//! Errors of scene calls.
 
 use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};

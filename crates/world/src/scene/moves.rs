@@ -8,7 +8,7 @@ use crate::limits::VELOCITY_MAX;
 use crate::planned_move::{Easing, PathOptions, PlannedMove, PlannedPath, length_of};
 use crate::pose::{Pose, Velocity};
 
-/// Maximum number of places of a path.
+/// Maximum number of places in a path.
 pub const PATH_PLACES_MAX: usize = 64;
 
 /// Maximum number of entities that follow a path at the same time.

@@ -187,12 +187,12 @@ impl Scene {
         Ok(self.physics.collider(handles))
     }
 
-    /// Returns the cost of queries since the last call: the number of examined parts of shapes.
+    /// Returns the queries' cost since the last call: how many shape parts were examined.
     pub fn take_query_cost(&self) -> u64 {
         self.looked_at.take()
     }
 
-    /// Number of points, triangles or fields of an entity's shape; 1 for a simple shape, 0 without a body.
+    /// How many points, triangles or fields an entity's shape has; 1 for a simple shape, 0 without a body.
     pub fn shape_parts(&self, id: EntityId) -> usize {
         self.collider(id).map_or(0, |collider| parts_of(collider.shape()))
     }

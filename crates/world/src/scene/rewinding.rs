@@ -1,4 +1,4 @@
-//! A player's view of the world: queries of the past.
+//! Queries on the past, as a player saw the world.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Counts the bytes of all stored values, and of waiting events, against one limit.
+//! Counts the bytes of all stored values and waiting events against one limit.
 
 use nowcast_wire::Value;
 

@@ -10,8 +10,8 @@ const FACTOR_MAX: f64 = 8.0;
 /// Factors are multiples of this number, so that server and clients compute with the same bits.
 const FACTOR_STEP: f64 = 1.0 / 64.0;
 
-/// The factors by which the rules change the speeds of one walker of a kind with [`Walker::is_adjustable`]
-/// (`spec/MOVEMENT.md`, section 2).
+/// Factors by which the rules change one walker's speeds, for kinds with [`Walker::is_adjustable`] (`spec/MOVEMENT.md`,
+/// section 2).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Adjustment {
     /// Factor of the walking and the running speed.

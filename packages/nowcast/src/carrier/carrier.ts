@@ -12,7 +12,7 @@ export const PROPERTIES: Record<CarrierKind, CarrierTraits> = {
   websocket: CARRIER_TRAITS.stream,
 };
 
-/** A session may move to any carrier later, so it accepts packets of the sizes of all carriers. */
+/** A session may move to any carrier later, so a session accepts the packet sizes of all carriers. */
 export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<SessionConfig> {
   const { packetBytesMax } = PROPERTIES.websocket;
   return { ...config, limits: { ...(config.limits ?? DEFAULT_LIMITS), packetBytesMax } };

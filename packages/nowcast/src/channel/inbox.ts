@@ -11,7 +11,7 @@ import type { Schemas } from "./schemas.js";
 
 type Receiver<M extends ChannelMessage> = (message: M | undefined) => void;
 
-/** The readers of one lane, which receive its messages instead of the readers of the channel. */
+/** A lane's readers, which receive the lane's messages instead of the channel's readers. */
 interface LaneReaders {
   count: number;
   readonly waiting: Receiver<LaneMessage>[];
@@ -26,7 +26,7 @@ export class Inbox {
   readonly #lanes = new Map<number, LaneReaders>();
   readonly #isShared = (lane: number): boolean => !this.#lanes.has(lane);
   #end: { readonly error: NowcastError | undefined } | undefined;
-  /** Receives all messages as they arrive, except those of lanes with readers of their own. */
+  /** Receives all messages as they arrive, except on lanes with their own readers. */
   listener: ((message: ChannelMessage) => void) | undefined;
 
   constructor(driver: Driver, schemas: Schemas) {
@@ -34,7 +34,7 @@ export class Inbox {
     this.#schemas = schemas;
   }
 
-  /** Returns the next message, except those of lanes with readers of their own. */
+  /** Returns the next message, except on lanes with their own readers. */
   take(): ChannelMessage | undefined {
     const replicated = this.#driver.session.replication.take();
     if (replicated === undefined) return this.#take(this.#lanes.size > 0 ? this.#isShared : undefined);

@@ -31,7 +31,7 @@ interface Announcement {
   readonly lanes: Set<number>;
 }
 
-/** The shapes of both directions of a channel. */
+/** A channel's shapes, in both directions. */
 export class Schemas {
   readonly #ours = new Map<string, Announcement>();
   readonly #theirs = new Map<number, Uint8Array>();

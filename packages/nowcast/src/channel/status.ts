@@ -1,4 +1,4 @@
-/** The state of a channel, for decisions of programs and for displays. */
+/** A channel's state, for programs and displays. */
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { Driver } from "../carrier/driver.js";
 import type { Closed } from "../session/fault.js";

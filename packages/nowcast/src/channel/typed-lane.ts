@@ -3,7 +3,7 @@ import type { CommandOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage, LaneMessage } from "./message.js";
 import { joined, type Schemas } from "./schemas.js";
 
-/** Encodes and decodes values of one type: a codec of `nowcast/codec`, or your own. */
+/** Encodes and decodes values with one type: a codec from `nowcast/codec`, or your own. */
 export interface ValueCodec<T> {
   encode(value: T): Uint8Array;
   /**

@@ -45,8 +45,7 @@ export class BodyReader {
 }
 
 /**
- * Reads a body that is not flat, with any number of rows: the content of a message, or of a chunk
- * in a file.
+ * Reads a body that is not flat, with any number of rows: a message's content, or a chunk's in a file.
  */
 export function readRows(plan: ReadPlan, input: WireInput, count: number): Column {
   input.openText();

@@ -164,7 +164,7 @@ export class WireInput {
     return --this.#flatTextsLeft === 0;
   }
 
-  /** The length of the last text of a flat body: all remaining text. */
+  /** The length of a flat body's last text: all remaining text. */
   get textLeft(): number {
     return this.#textEnd - this.textAt;
   }

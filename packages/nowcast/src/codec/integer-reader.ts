@@ -1,13 +1,13 @@
 import { CODING } from "./number-columns.js";
 
-/** Widths of packed integers of 32 bits, by index. */
+/** Widths of packed 32-bit integers, by index. */
 const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 
-/** The range of integers of one type. */
+/** The range of an integer type. */
 export interface IntegerBounds {
   readonly min: number;
   readonly max: number;
-  /** Number of bytes of an unpacked number. */
+  /** How many bytes an unpacked number takes. */
   readonly width: number;
 }
 
@@ -50,10 +50,9 @@ export function rawIntegers(at: number, count: number, width: number): IntegerCo
 }
 
 /**
- * Opens a raw, packed or delta column of `count` integers of at most 32 bits. Returns `undefined` for every other
- * coding, for columns with a fault or without a known bound, and for columns so near the end of the
- * memory that four bytes cannot be read at every position. The general reader handles these
- * columns.
+ * Opens a raw, packed or delta column with `count` integers of at most 32 bits. Returns `undefined` for every other
+ * coding, for columns with a fault or without a known bound, and for columns so near the end of the memory that four
+ * bytes cannot be read at every position. The general reader handles these columns.
  */
 export function openIntegers(
   view: DataView,

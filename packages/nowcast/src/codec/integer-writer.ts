@@ -22,7 +22,7 @@ export type IntegerWriter = (
   isUnsigned: boolean,
 ) => number;
 
-/** A writer of columns within one piece of memory. */
+/** Writes columns within one piece of memory. */
 export function integerWriter(memory: Memory): IntegerWriter {
   const { bytes, words } = memory;
 
@@ -175,7 +175,7 @@ function packedLength(count: number, index: number): number {
   return Math.ceil((count * BITS[index]!) / 8);
 }
 
-/** A zigzag of an integer of at most 33 bits. */
+/** The zigzag of an integer with at most 33 bits. */
 function writeZigzag(bytes: Uint8Array, at: number, value: number): number {
   return writeVarint(bytes, at, value < 0 ? -2 * value - 1 : 2 * value);
 }

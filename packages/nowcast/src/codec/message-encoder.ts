@@ -37,7 +37,7 @@ export class MessageEncoder {
   /** The body's end. */
   at = 0;
   #writeIntegers = integerWriter(this.memory);
-  /** The offset at which the values of the next column of a list are stored until they are encoded. */
+  /** The offset at which the next column's values wait until they are encoded. */
   #waiting = 0;
   #chunk = new Uint8Array(CHUNK_BYTES);
   #chunkAt = 0;
@@ -133,8 +133,7 @@ export class MessageEncoder {
   }
 
   /**
-   * Reserves a waiting column of `count` values of `width` bytes. Returns its index in the view of
-   * that width.
+   * Reserves a waiting column for `count` values with `width` bytes each. Returns its index in the view of that width.
    */
   column(count: number, width: number): number {
     const at = Math.ceil(this.#waiting / width);

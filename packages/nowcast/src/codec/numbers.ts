@@ -191,7 +191,7 @@ export const KINDS: Readonly<Record<IntegerTag | "f32" | "f64", NumberKind>> = {
   f64: F64,
 };
 
-/** The unsigned kind of a quantised number of `width` bytes. */
+/** The unsigned kind for a quantised number with `width` bytes. */
 export function unsignedKind(width: number): NumberKind {
   return width === 1 ? U8 : width === 2 ? U16 : width === 3 ? U24 : U32;
 }

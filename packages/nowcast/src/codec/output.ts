@@ -46,7 +46,7 @@ export class WireOutput {
     this.bytes.set(bytes, at);
   }
 
-  /** LEB128 of an unsigned integer of up to 64 bits. */
+  /** LEB128 of an unsigned integer with up to 64 bits. */
   varint(value: number | bigint): void {
     let rest = value;
     if (typeof rest === "bigint") {

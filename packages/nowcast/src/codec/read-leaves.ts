@@ -173,7 +173,7 @@ export function rowsOf(
   return rows;
 }
 
-/** Returns the total number of rows of all nested blocks. */
+/** Returns the total number of rows in nested blocks. */
 export function sum(input: WireInput, lengths: ArrayLike<number>): number {
   let total = 0;
   for (let i = 0; i < lengths.length; i++) total += lengths[i]!;

@@ -208,7 +208,7 @@ function checkSchema(schema: WireSchema, input: WireInput): void {
 }
 
 /**
- * Checks the number of leaves of each struct and variant after flattening. Empty structs and units count, too, although
+ * Checks how many leaves each struct and variant has after flattening. Empty structs and units count, too, although
  * they take no bytes. Otherwise a few bytes could describe a value of any size: a chain of structs that each contain
  * the next one twice.
  */

@@ -82,7 +82,7 @@ export function isTuple(definition: Definition): boolean {
   return definition.tag === "struct" && definition.name === "";
 }
 
-/** The leaves of a type of a checked shape, in order: section 4. */
+/** The leaves of a type in a checked shape, in order: section 4. */
 export function leavesOf(type: WireType, schema: WireSchema): WireType[] {
   const fields = isStruct(type, schema);
   if (fields !== undefined) return fields.flatMap((field) => leavesOf(field.type, schema));

@@ -82,7 +82,7 @@ export async function discover(
   };
 }
 
-/** Reads the origin of another endpoint of a cluster, such as `http://10.0.0.2:7777`. */
+/** Reads the origin of another endpoint in a cluster, such as `http://10.0.0.2:7777`. */
 function readOrigin(origin: unknown, { name }: Address): Address | undefined {
   if (typeof origin !== "string") return undefined;
   try {

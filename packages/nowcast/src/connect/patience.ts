@@ -10,7 +10,7 @@ const SILENT_US_MAX = 400_000;
 const SHORTEST_ROUND_TRIPS = 1.5;
 /** Time for an answer to the HELLO of a new carrier. */
 const UNANSWERED_US = 1_000_000;
-/** Maximum number of doublings of the limit that apply at once. */
+/** Maximum number of times that the limit doubles. */
 const DOUBLINGS_MAX = 3;
 /** One doubling ends after each period of this length without a silence. */
 const DOUBLING_US = 10_000_000;

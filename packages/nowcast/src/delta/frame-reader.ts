@@ -12,7 +12,7 @@ const NO_IDS = new Uint32Array(0);
 
 /** The expected error of a value without history: 256 steps. */
 const ERROR_OF_NEW = 4096;
-/** The expected error of a value is this multiple of the change of its velocity. */
+/** A value's expected error is this multiple of the change in velocity. */
 const ERROR_OF_BEND = 8;
 const BEND_MAX = 4000;
 const RESIDUAL_MAX = 4000;

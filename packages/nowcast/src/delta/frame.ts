@@ -18,7 +18,7 @@ export type DeltaField =
    */
   | { readonly kind: "orientation"; readonly bits: number };
 
-/** The type of one number of a row. */
+/** The type of a number in a row. */
 export type DeltaColumn =
   | { readonly kind: "number" | "largest" }
   /** A component of an orientation. `first` is the column with the index of the largest component. */

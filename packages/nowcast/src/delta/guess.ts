@@ -12,8 +12,8 @@ const STEP_MAX = 2 ** 20;
 const TICKS_MAX = 255;
 
 /**
- * Guesses the value of a column of an entity that is in the newest baseline. The frame's row begins at `start` in
- * `values`, and its earlier columns are known there.
+ * Guesses a column's value for an entity that is in the newest baseline. The frame's row begins at `start` in `values`,
+ * and its earlier columns are known there.
  */
 export function guessOf(
   column: number,

@@ -18,9 +18,9 @@ import type { Service } from "./service.js";
 const HELLO_MS_MAX = 5_000;
 
 export interface AcceptorLimits {
-  /** Maximum number of sessions of the endpoint, including sessions that wait to be resumed. */
+  /** Maximum number of the endpoint's sessions, including sessions that wait to be resumed. */
   readonly sessionsMax: number;
-  /** Maximum number of sessions of one address. */
+  /** Maximum number of sessions from one address. */
   readonly sessionsPerAddressMax: number;
   readonly session: Partial<SessionConfig>;
 }
@@ -85,8 +85,8 @@ export class Acceptor {
   }
 
   /**
-   * Closes the oldest carrier that has not sent a packet, of one address or of any address, to free its slot. Carriers
-   * that were admitted without a token, to resume, are closed first. A newcomer of this kind can only replace another
+   * Closes the oldest carrier that has not sent a packet, from one address or from any, to free a slot. Carriers that
+   * were admitted without a token, to resume, are closed first. A newcomer of this kind can only replace another
    * carrier of this kind, because its right to join is unknown until its HELLO.
    */
   giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {

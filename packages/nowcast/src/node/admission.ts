@@ -17,7 +17,7 @@ export interface Policy {
   readonly origins?: readonly string[] | undefined;
   /** Allows sessions from other machines without TLS, for endpoints behind a proxy that terminates TLS. */
   readonly plainHttp?: boolean | undefined;
-  /** Maximum number of open carriers of one address; 64 by default. */
+  /** Maximum number of open carriers from one address; 64 by default. */
   readonly carriersPerAddressMax?: number | undefined;
   /** Maximum number of open carriers; 2,048 by default. */
   readonly carriersMax?: number | undefined;
@@ -141,9 +141,8 @@ export class Admission {
   }
 
   /**
-   * Reserves a slot for a carrier. The returned function frees the slot. If all slots are taken,
-   * `giveWay` is called to free a slot of this address, or of any address. Throws a {@link
-   * Refusal}.
+   * Reserves a slot for a carrier. The returned function frees the slot. If all slots are taken, calls `giveWay` to
+   * free a slot of this address, or of any address. Throws a {@link Refusal}.
    */
   take(address: string, giveWay: (address: string | undefined) => boolean): () => void {
     const { carriersPerAddressMax = 64, carriersMax = 2_048 } = this.#policy;

@@ -23,8 +23,7 @@ const HEAD_BYTES_MAX = 8_192;
 const HEAD_MS_MAX = 5_000;
 const BACKLOG_MAX = 128;
 /**
- * Maximum number of connections of our own server, for any purpose. It is higher than the maximum
- * number of carriers.
+ * Maximum number of our own server's connections, for any purpose. It is higher than the maximum number of carriers.
  */
 const CONNECTIONS_MAX = 4_096;
 const PORT_MAX = 65_535;
@@ -45,9 +44,9 @@ export interface ListenOptions extends Policy {
   readonly server?: Server | undefined;
   /** Maximum number of sessions, including sessions that wait to be resumed; 1,024 by default. */
   readonly sessionsMax?: number | undefined;
-  /** Maximum number of sessions of one address; 64 by default. */
+  /** Maximum number of sessions from one address; 64 by default. */
   readonly sessionsPerAddressMax?: number | undefined;
-  /** Maximum number of channels of a service that wait to be accepted; 128 by default. */
+  /** Maximum number of a service's channels that wait to be accepted; 128 by default. */
   readonly backlogMax?: number | undefined;
   /** Limits, lane classes and bounds of each session. */
   readonly session?: Partial<SessionConfig> | undefined;
@@ -129,7 +128,7 @@ export class Listener {
     return this.#port;
   }
 
-  /** Refusals by the codes of section 2 of `spec/CARRIERS.md`, sessions, and counters of carriers. */
+  /** Refusals by code (`spec/CARRIERS.md`, section 2), sessions, and carrier counters. */
   get stats(): AcceptorStats & {
     readonly refusals: Readonly<Record<string, number>>;
     readonly sessions: number;
@@ -138,7 +137,7 @@ export class Listener {
     return { ...stats, refused: { ...stats.refused }, refusals: { ...this.#admission.refused }, sessions };
   }
 
-  /** Offers a service under a name of 1 to 64 of `a–z A–Z 0–9 . _ -`. */
+  /** Offers a service under a name with 1 to 64 characters among `a–z A–Z 0–9 . _ -`. */
   advertise(name: string): Service {
     if (!isName(name))
       throw new NowcastError("misuse", `"${name}" is not a name: 1 to 64 of a–z A–Z 0–9 . _ -`);

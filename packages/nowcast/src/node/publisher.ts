@@ -10,8 +10,8 @@ import type { Service } from "./service.js";
 const DRAIN_MS_MAX = 5_000;
 
 /**
- * The bounds of the newest values that a publisher keeps: half of the bounds of a session, so that states alone never
- * make a subscriber fall behind.
+ * The bounds of the newest values that a publisher keeps: half of a session's bounds, so that states alone never make a
+ * subscriber fall behind.
  */
 const KEYS_MAX = 32_768;
 const BYTES_MAX = 8 * 1_048_576;

@@ -19,8 +19,8 @@ const SECRET_BYTES_MIN = 32;
  */
 export type TokenKey =
   /**
-   * At least 32 random bytes. They may be the bytes of one word of text without the line end, such as the output of
-   * `openssl rand -base64 32`.
+   * At least 32 random bytes. They may be a word of text without the line end, such as the output of `openssl rand
+   * -base64 32`.
    */
   | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
   | { readonly algorithm: "EdDSA"; readonly key: KeyObject };

@@ -61,7 +61,7 @@ export class Lanes {
     return receiveLane;
   }
 
-  /** The next message for the application, and its lane: of all lanes, or of those that are wanted. */
+  /** The next message for the application, and its lane. `isWanted` selects lanes. */
   take(
     nowUs: number,
     isWanted?: (lane: number) => boolean,

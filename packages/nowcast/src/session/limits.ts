@@ -56,8 +56,7 @@ export function writeLimits(writer: PacketWriter, limits: Limits): void {
 }
 
 /**
- * Refuses limits that the specification does not allow. This is a fault of the program, not of a
- * peer.
+ * Refuses limits that the specification does not allow. This is the program's fault, not a peer's.
  */
 export function checkLimits(limits: Limits): void {
   const { lanesMax, windowBytes, messageBytesMax, packetBytesMax, idleTimeoutMs, resumeTimeoutMs } = limits;

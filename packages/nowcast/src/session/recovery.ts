@@ -118,9 +118,9 @@ export class Recovery {
   }
 
   /**
-   * Handles the arrival of a packet, before any of its frames takes effect. If it ends an outage,
-   * the newest values are sent to the peer at once: at the rate that the session had before the outage, without
-   * back-off, and regardless of packets in flight.
+   * Handles a packet's arrival, before any of its frames takes effect. If it ends an outage, the newest values are sent
+   * to the peer at once: at the rate that the session had before the outage, without back-off, and regardless of
+   * packets in flight.
    */
   packetReceived(nowUs: number, lastHeardUs: number): void {
     const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);

@@ -6,7 +6,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import type { PacketBuilder } from "./packet/builder.js";
 import type { Item } from "./sent.js";
 
-/** Maximum number of payloads of a lane that wait for the application. The newest are kept. */
+/** Maximum number of a lane's payloads that wait for the application. The newest are kept. */
 const UNREAD_MAX = 64;
 /** Bytes for the type and the length of the frame. */
 const HEAD_BYTES = 3;

@@ -50,8 +50,8 @@ export class FrameParser {
   #fragments: Uint8Array<ArrayBuffer>[] = [];
   #fragmentBytes = 0;
   /**
-   * Number of fragments of the current message. It is limited, because empty fragments cost time
-   * although they take no memory.
+   * How many fragments the current message has. It is limited, because empty fragments cost time although they take no
+   * memory.
    */
   #fragmentCount = 0;
   readonly #fragmentsMax: number;

@@ -8,9 +8,9 @@ const NETWORK_HZ_MIN = 5;
 const NETWORK_HZ_MAX = 60;
 
 /**
- * Maximum number of characters that are sent of one name or one chat line. Servers shorten names to 24 characters and
- * chat lines to 300, and close the connection of a client that sends kilobytes. So the server would drop further
- * characters, unless most of the text is white space and control characters.
+ * Maximum number of characters in a sent name or chat line. Servers shorten names to 24 characters and chat lines to
+ * 300, and close the connection of a client that sends kilobytes. So the server would drop further characters, unless
+ * most of the text is white space and control characters.
  */
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;

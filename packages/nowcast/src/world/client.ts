@@ -511,7 +511,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     return kind !== undefined && (kind.walker !== undefined || this.#motions?.[kind.name] !== undefined);
   }
 
-  /** Loads the code of poses, or that of their prediction. Until then, frames show received poses, or interpolated ones. */
+  /** Loads the code for poses, or for their prediction. Until then, frames show received poses, or interpolated ones. */
   async #load(): Promise<void> {
     if (this.#isLoading || this.#isClosed) return;
     this.#isLoading = true;

@@ -19,8 +19,8 @@ import type {
 /** Maximum number of requests that wait for an answer. */
 const REQUESTS_MAX = 64;
 /**
- * Maximum bytes of attributes: the maximum of a message, minus the fields around the attributes
- * (`spec/WORLD.md`, section 6).
+ * Maximum bytes of attributes: a message's maximum, minus the fields around the attributes (`spec/WORLD.md`, section
+ * 6).
  */
 const ATTRIBUTES_BYTES_MAX = 3_900;
 

@@ -1,4 +1,4 @@
-//! The carrier of either end of a session: one packet is one QUIC datagram (`spec/CARRIERS.md`, section 3).
+//! A session's carrier, at either end: one packet is one QUIC datagram (`spec/CARRIERS.md`, section 3).
 
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};

@@ -1,4 +1,4 @@
-//! Repeated sending of lost values and parts, and of redundant copies of events.
+//! Sends lost values and parts again, and sends redundant copies of events.
 
 use nowcast_queue::Key;
 

@@ -9,8 +9,8 @@ interface Entry {
 }
 
 /**
- * The cost of intervals and of the events that end them. Both ends compute it in the same way
- * (`spec/SESSION.md`, section 9).
+ * The cost of intervals, and of the events that end them. Both ends compute it in the same way (`spec/SESSION.md`,
+ * section 9).
  */
 export class Ledger {
   readonly #entries = new Map<number, Entry>();

@@ -131,7 +131,7 @@ export interface Trial {
   /** The rate before the trial. */
   readonly rate: number;
   rounds: number;
-  /** Number of consecutive rounds of the trial without a queue. */
+  /** Consecutive trial rounds without a queue. */
   empty: number;
   /**
    * End of the pause. Until this time packets leave at a share of the rate, and the window still applies. If this is

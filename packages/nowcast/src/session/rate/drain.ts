@@ -110,7 +110,7 @@ export class GrowingQueue {
 
   constructor(
     arrived: Arrived,
-    /** Queueing delay of the first of these packets. */
+    /** Queueing delay of the first packet. */
     readonly queueUs: number,
   ) {
     this.delivery = Delivery.begin(arrived);

@@ -1,4 +1,4 @@
-/** Bindings of actions, by the author of a world: "Actions" in `docs/how-to/pages.md`. */
+/** Action bindings, which a world's author declares: "Actions" in `docs/how-to/pages.md`. */
 import type { Action } from "../world.js";
 import { isFields } from "./shape.js";
 

@@ -1,4 +1,4 @@
-/** Rules of ownership, from the fields of `OwnerFields` in `docs/reference/world-luau.md`. */
+/** Ownership rules, from the fields of `OwnerFields` in `docs/reference/world-luau.md`. */
 import type { Kind, Vec3 } from "../world.js";
 import { isFields, readVector } from "./shape.js";
 

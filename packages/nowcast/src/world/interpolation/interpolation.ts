@@ -14,8 +14,8 @@ export interface InterpolatorClock {
   readonly whenFree?: ((callback: () => void) => void) | undefined;
   /**
    * Returns the earliest possible arrival time of a snapshot that was read at `readMs`: before `readMs` if this program
-   * was too busy to read it. By default a late timer shows that the program was busy. The times of
-   * recordings are not those of `performance.now()`, so they pass `(readMs) => readMs`.
+   * was too busy to read it. By default a late timer shows that the program was busy. Recordings have other times than
+   * `performance.now()`, so they pass `(readMs) => readMs`.
    */
   readonly earliestMs?: ((readMs: number) => number) | undefined;
 }
@@ -109,7 +109,7 @@ export class Interpolator implements PoseLayer {
     return true;
   }
 
-  /** Age of the shown state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
+  /** Age of an entity's shown state, in milliseconds: the delay, plus the extrapolated time. */
   ageMs(id: EntityId): number {
     const track = this.#tracks.get(id);
     const known = Math.max(this.#moment.newestTick, track?.newestTick ?? 0);

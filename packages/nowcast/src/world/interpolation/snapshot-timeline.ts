@@ -1,4 +1,4 @@
-/** Number of remembered arrivals: those of six seconds at ten snapshots a second. */
+/** Number of remembered arrivals: six seconds at ten snapshots a second. */
 const NEEDS_MAX = 64;
 /**
  * Maximum speed-up or slow-down of the shown moment while the delay adapts. Smaller changes of speed are not
@@ -8,8 +8,7 @@ const WARP_MAX = 0.1;
 /** If the wanted moment is farther away than this, the shown moment jumps to it. */
 const JUMP_MS = 500;
 /**
- * The estimate of the shortest spacing of snapshots grows by this factor with each snapshot, until
- * a spacing is shorter.
+ * The estimate of the shortest snapshot spacing grows by this factor with each snapshot, until a spacing is shorter.
  */
 const INTERVAL_GROWTH = 1.02;
 /** A snapshot that is later than this waited for a stall of the link, which is not jitter. */

@@ -39,7 +39,7 @@ export class Attachments implements PoseLayer {
   readonly #shown: PoseLayer & Pick<Display, "isPredicted">;
   readonly #known = new Map<EntityId, Attachment>();
   readonly #releases: readonly (() => void)[];
-  /** The shown and the interpolated poses of parents, by the length of the chain from the entity that is placed. */
+  /** Parents' shown and interpolated poses, by their distance in the chain from the placed entity. */
   readonly #parents: PoseBuffer[] = [];
   readonly #interpolated: PoseBuffer[] = [];
   #depth = 0;

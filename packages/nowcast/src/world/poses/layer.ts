@@ -2,7 +2,7 @@
 import type { NumberArray } from "../interpolation/rotation.js";
 import type { EntityId } from "../world.js";
 
-/** A pose while layers write it. Typed arrays take numbers without an allocation. */
+/** A pose that layers fill in, one after another. Typed arrays take numbers without an allocation. */
 export interface PoseBuffer {
   readonly position: Float64Array;
   /** x, y, z, w. */

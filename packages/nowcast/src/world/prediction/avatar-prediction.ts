@@ -1,4 +1,4 @@
-/** The prediction of the local avatar and of the entities that it moves. Its code is loaded when there is such an avatar. */
+/** Predicts the local avatar, and the entities that the avatar moves. Its code is loaded when there is such an avatar. */
 import { walkerOf } from "../describe/walker.js";
 import type { PosedWorld } from "../posed-world.js";
 import { createPoseBuffer, type PoseBuffer, type PoseLayer } from "../poses/layer.js";

@@ -149,8 +149,7 @@ function surface(form: SolidForm, triangles: Triangles, volume: number): BodyPar
 }
 
 /**
- * The volume that triangles enclose: the sum of the volumes of the tetrahedra between each triangle
- * and the origin.
+ * The volume that triangles enclose: the sum over the tetrahedra between each triangle and the origin.
  */
 function volumeOf(corners: Float32Array): number {
   let sum = 0;

@@ -7,8 +7,7 @@ import type { Mover } from "./mover.js";
 import type { Solid } from "./solid.js";
 
 /**
- * A dynamic body of at most this multiple of a walker's mass does not stop the walker. It still
- * carries the walker.
+ * A dynamic body with at most this multiple of a walker's mass does not stop the walker. It still carries the walker.
  */
 const GIVES_WAY_TIMES = 4;
 /** Maximum solids that are checked for one walker. */

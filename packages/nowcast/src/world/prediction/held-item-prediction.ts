@@ -17,7 +17,7 @@ const PATIENCE_MS = 1_000;
 /** Distance from the body to a held item, and its height above the middle of the body, in metres. */
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
-/** Width of a body of unknown size, in metres. */
+/** Width of a body whose size is unknown, in metres. */
 const EDGE_M = 0.5;
 /** Maximum number of items that are predicted at a time. */
 const PREDICTED_ITEMS_MAX = 4;

@@ -39,7 +39,7 @@ const STEPS_COUNTED_MAX = 0xffff;
 
 const PI = f(Math.PI);
 const TAU = f(2 * Math.PI);
-/** Number of parts of a radian: a power of two, so that multiples are exact. */
+/** Number of parts in a radian: a power of two, so that multiples are exact. */
 const YAW_PARTS = 8192;
 /** The greatest number of parts that does not exceed π. */
 const YAW_PARTS_MAX = 25_735;

@@ -7,7 +7,7 @@ import type { StepHistory } from "./history.js";
 const INTERVAL_MS = 1000 / 60;
 /** Interval between repetitions. */
 const REPEAT_MS = 1000 / 30;
-/** Number of repetitions of a change, because packets get lost. */
+/** How often a change is repeated, because packets get lost. */
 const REPEATS = 6;
 /**
  * A resting client sends its step at least at this interval. The server does not wait for resting
@@ -73,7 +73,7 @@ export class StepInputSender {
     this.#stillStep = undefined;
   }
 
-  /** The newest step whose input ended a rest; −∞ if there was none. */
+  /** The newest step whose input ended a standstill; −∞ if there was none. */
   get restEndedStep(): number {
     return this.#restEndedStep;
   }

@@ -1,7 +1,7 @@
 import type { PoseBuffer } from "../poses/layer.js";
 import type { Entity } from "../world.js";
 
-/** The movement of the avatars of some kinds, in steps. */
+/** How some kinds' avatars move, step by step. */
 export interface StepModel {
   readonly errorM: number;
   readonly corrections: number;

@@ -41,7 +41,7 @@ export class Triangle {
     return true;
   }
 
-  /** Distance of a point in front of the triangle's plane. */
+  /** Distance by which a point lies in front of the triangle's plane. */
   outside(px: number, py: number, pz: number): number {
     return dot(f(px - this.ax), f(py - this.ay), f(pz - this.az), this.nx, this.ny, this.nz);
   }
