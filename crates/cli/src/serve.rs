@@ -172,7 +172,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "nowcast", requires = "cluster")]
     cluster_name: String,
 
-    /// Name of this server in the cluster. No other running server may have the same name [default: the port]
+    /// Name of this server in the cluster. No other running server may have the same name [default: server- and the port]
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "NAME", requires = "cluster")]
     cluster_server: Option<String>,
