@@ -86,8 +86,8 @@ impl Peer {
     /// header that does not belong to a named proxy. If the header is missing or unreadable, the proxy's own address counts as
     /// the client's. Without `X-Forwarded-Proto` the proxy is assumed to encrypt.
     ///
-    /// A client is local under three conditions. It connects from loopback to a loopback host, its address is not that of a named
-    /// proxy, and no header shows that the request was forwarded.
+    /// A client is local under three conditions. Such a request connects from loopback to a loopback host, comes from no named
+    /// proxy, and has no header of a forwarded request.
     #[must_use]
     pub fn behind(proxies: &[Network], connected: Peer, host: Option<&str>, headers: &HeaderMap) -> Peer {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));

@@ -127,7 +127,7 @@ impl ServerEntry {
 
 /// The entry of a room, in the bucket of rooms under the room's name.
 ///
-/// The owner needs no lease of its own: it may act while the lease of its server lasts. Another server may claim the room when
+/// The owner needs no separate lease: the owner may act while its server's lease lasts. Another server may claim the room when
 /// all [`holders`](RoomEntry::holders) are dead, or when the room was released.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoomEntry {

@@ -142,7 +142,7 @@ pub enum ClaimStep {
 }
 
 impl Claim {
-    /// Begins to claim a journal. Without an epoch, the one after that of the last owner is taken. `after` is the last frame of an
+    /// Begins to claim a journal. Without an epoch, takes the epoch after the last owner's. `after` is the last frame of an
     /// owner that ended the journal for this server.
     #[must_use]
     pub fn new(owner: ServerId, epoch: Option<Epoch>, after: Option<Sequence>) -> Claim {

@@ -133,7 +133,7 @@ impl Member {
         &self.inner.store
     }
 
-    /// The ID of this server. After a life that another server ended, the server has a new one.
+    /// The ID of this server. If another server ended this start's life, the server joins again with a new ID.
     pub fn id(&self) -> ServerId {
         self.inner.lock().node.id()
     }

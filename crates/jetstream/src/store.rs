@@ -55,7 +55,7 @@ pub struct StoreOptions {
     /// The shortest time between two messages of a world that no completion waits for. A record with a completion is sent at
     /// once.
     pub commit_interval: Duration,
-    /// The server in the heads of journals. Each start of a server must have an ID of its own.
+    /// The server in the heads of journals. Each start of a server must have a different ID.
     pub server: ServerId,
     /// Whether [`Store::load`] and [`Store::snapshot`] claim a world that was not claimed. Servers of a cluster claim worlds by
     /// the directory, and leave this off.

@@ -99,9 +99,9 @@ pub enum Verdict {
 
 /// A rate limit that drops excess messages, and closes a sender after a long excess.
 ///
-/// The allowance has two buckets. The first fills with the rate; a message that finds no token there is dropped. Every message,
-/// dropped or not, also takes a token of the second bucket. The second bucket fills with twice the rate, and holds 20 s of the
-/// rate more than the first. A sender that empties the second bucket is closed.
+/// The allowance has two buckets. The first bucket fills with the rate; a message that finds no token in this bucket is
+/// dropped. Every message, dropped or not, also takes a token of the second bucket. The second bucket fills with twice the
+/// rate, and holds 20 s of the rate more than the first. A sender that empties the second bucket is closed.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     rate: Bucket,

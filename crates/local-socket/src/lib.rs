@@ -31,8 +31,8 @@
 //! | `listener` | advertised names: greeting and accepting |
 //! | `transport` | the sockets of this system |
 //!
-//! The runtime that [`advertise`] and [`connect`] receive runs the pumps of their channels, so the ends need no runtime
-//! of their own.
+//! The runtime that [`advertise`] and [`connect`] receive runs the pumps of their channels, so the ends need no
+//! runtime.
 
 mod ends;
 mod error;

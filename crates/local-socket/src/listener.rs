@@ -1,5 +1,5 @@
 //! Advertised names: the programs that connect are greeted concurrently, and wait to be accepted. `crates/names` keeps
-//! the names; the file of each is that of the transport.
+//! the names; each name's file belongs to the transport.
 
 use std::future::pending;
 use std::io;

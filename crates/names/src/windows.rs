@@ -1,5 +1,5 @@
 //! The directory and the locks on systems where no other process can read a locked file, and where an open file cannot
-//! be identified. So the signature has a file of its own, and files are created and removed under a lock of the
+//! be identified. So the signature has a separate file, and files are created and removed under a lock on the
 //! directory.
 
 use std::fs::File;

@@ -61,7 +61,7 @@ impl fmt::Debug for Key {
 /// A map by key, with a hash function that costs one multiplication.
 ///
 /// The hash does not resist keys that were chosen to collide. Use the map only for keys that your own program chooses, such as
-/// those of its outgoing queue.
+/// keys in its outgoing queue.
 pub type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
 
 /// The hash function of [`KeyMap`].

@@ -59,7 +59,7 @@ impl UpdateRates {
     }
 }
 
-/// The update rates in use. The first ones are those of entities that declare none.
+/// The update rates in use. The first entry is for entities that declare no update rates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RateTable {
     far_metres: f32,

@@ -100,7 +100,7 @@ impl PublicEvent {
         }
     }
 
-    /// Returns the event as JSON. `epoch` is that of the room's owner.
+    /// Returns the event as JSON. `epoch` is the epoch of the room's owner.
     pub fn to_json(&self, room: &str, epoch: u64) -> Vec<u8> {
         let content = match &self.kind {
             PublicKind::Join { player, name, is_program } => {

@@ -83,8 +83,8 @@ impl<E: fmt::Display> fmt::Display for ResumeError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
 
-/// A [`World`] with its script, and the versions of its rules. The order of calls is that of a world. [`Live::reload`] may
-/// be called between two steps. After each step, call [`Live::poll_event`] and [`Live::poll_report`] until they return
+/// A [`World`] with its script, and the versions of its rules. Calls have the same order as a world's. [`Live::reload`]
+/// may be called between two steps. After each step, call [`Live::poll_event`] and [`Live::poll_report`] until they return
 /// `None`.
 pub struct Live {
     world: World,

@@ -1,4 +1,4 @@
-//! Mathematical functions with the same bits on every machine, unlike those of the C library.
+//! Mathematical functions that return the same bits on every machine, unlike the C library's.
 
 use mlua::{Lua, Table};
 

@@ -33,8 +33,8 @@ pub struct Config {
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
     pub port: u16,
-    /// The number of threads that own the connections of clients. Each room has a thread of its own besides these. The default
-    /// is half of the processors, at least 1 and at most 8.
+    /// The number of threads that own the connections of clients. Besides these, each room has one thread. The default is half
+    /// of the processors, at least 1 and at most 8.
     pub io_threads: NonZeroUsize,
     /// Snapshots a second for clients that request no rate, 5 to 60.
     pub network_hz: u32,
@@ -75,7 +75,8 @@ pub struct Config {
     pub layers: Vec<Arc<dyn CarrierLayer>>,
     /// Maximum bytes of all histories that the studio shows. Older entries are dropped.
     pub studio_bytes_max: usize,
-    /// Finds the mistakes of rules for the studio. Without it, the studio shows the mistakes that the load of rules finds.
+    /// Finds the mistakes of rules for the studio. Without it, the studio shows only the mistakes that loading the rules
+    /// finds.
     pub checker: Option<Checker>,
 }
 

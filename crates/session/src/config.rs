@@ -63,7 +63,7 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Encrypted datagrams, such as those of WebTransport.
+    /// Encrypted datagrams, as in WebTransport.
     pub const DATAGRAMS: Self = Self { is_reliable: false, packet_bytes_max: PACKET_BYTES_MIN };
     /// A reliable, ordered stream of messages, such as WebSocket.
     pub const STREAM: Self = Self { is_reliable: true, packet_bytes_max: 16_384 };

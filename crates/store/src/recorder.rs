@@ -273,7 +273,7 @@ impl Recorder {
     }
 
     /// Whether a snapshot is due, because of [`Recorder::needs_snapshot`] or to keep the replay of a restart short. False
-    /// while the store has no room, because a snapshot that is refused also costs time of the world's thread.
+    /// while the store has no room, because even a refused snapshot costs time on the world's thread.
     pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
         let is_long = self.journal_bytes >= self.journal_bytes_max;

@@ -1,5 +1,5 @@
 //! A client of a world on a session (`spec/WORLD.md`): it joins, stores the part of the world that the server sent, sends
-//! input and commands, and predicts the steps of its own avatar.
+//! input and commands, and predicts its own avatar's steps.
 //!
 //! **The state of a client depends only on the messages that it handled.** [`WorldView`], [`InputSender`],
 //! [`StepSender`] and [`Predictor`] use no channel and no clock. [`WorldClient`] connects them with a channel.

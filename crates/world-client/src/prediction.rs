@@ -75,7 +75,7 @@ pub struct Predictor {
 /// A correction of the predicted steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// The client's step after which the server's position of the avatar differed.
+    /// The client's step after which the server had another position for the avatar.
     pub step: u32,
     /// The error of the predicted position after that step, in metres.
     pub error_metres: f32,

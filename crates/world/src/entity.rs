@@ -8,7 +8,7 @@ use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::Handles;
 use crate::pose::{Pose, Velocity};
 
-/// The initial state of a new entity. Omitted values are those of its kind.
+/// The initial state of a new entity. Omitted values come from the kind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spawn {
     /// The position and rotation of the entity.

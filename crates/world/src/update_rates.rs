@@ -8,8 +8,8 @@ pub const UPDATE_RATES_MAX: usize = 4;
 /// The rate of one distance class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct UpdateRate {
-    /// The distance from a client's avatar at which the class ends, in metres: from 1 to 10,000, and greater than that of
-    /// the previous class. `None` for the last class, which has no end.
+    /// The distance from a client's avatar at which the class ends, in metres: from 1 to 10,000, and greater than the
+    /// previous class's. `None` for the last class, which has no end.
     pub within: Option<f32>,
     /// Maximum number of updates a second, from [`UpdateRate::HZ_MIN`] to [`UpdateRate::HZ_MAX`]. Rounds of updates limit
     /// the rate, too.

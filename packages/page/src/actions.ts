@@ -242,7 +242,10 @@ export class Actions {
     }
   }
 
-  /** The actions that have a target now, in order of rank, without those of which other actions have all keys. */
+  /**
+   * The actions that have a target now, in order of rank. An action is left out if higher-ranked actions use all its
+   * keys.
+   */
   #offers(): readonly Binding[] {
     const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();

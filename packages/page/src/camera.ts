@@ -283,7 +283,7 @@ function nearestOn(rail: readonly Vector[], to: Vector3, out: Vector3): void {
   }
 }
 
-/** A share of a way that begins and ends gently. */
+/** Eases a share of a movement, so that the movement begins and ends gently. */
 function smoothShare(share: number): number {
   return share * share * (3 - 2 * share);
 }

@@ -75,7 +75,7 @@ export class LocalAvatar {
     this.#faced = undefined;
   }
 
-  /** Sends the current input, if the direction of the camera was set to that of the avatar. */
+  /** Sends the current input, if the camera's direction was set to the avatar's. */
   sendInput(): void {
     const { connection, inputs, camera, headset } = this.#page;
     if (connection?.world.status !== "open" || connection.world.avatarId !== this.#faced) return;

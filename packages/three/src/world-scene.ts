@@ -303,7 +303,7 @@ export class WorldScene {
     this.#highlighted = id;
   }
 
-  /** Whether an entity has moved since the last call. If none has, shadows need not be drawn again. */
+  /** Whether an entity has moved since the last call. If none has, the shadows stay as they are. */
   takeChanged(): boolean {
     const changed = this.#hasChanged;
     this.#hasChanged = false;

@@ -212,7 +212,10 @@ export class WorldCompiler {
   }
 }
 
-/** Removes the compiler's mark of modules that the server has. Modules of the world keep the relative names of `import`. */
+/**
+ * Removes the mark that the compiler puts before names of the server's modules. Modules of the world keep the relative
+ * names of `import`.
+ */
 function plainNames(code: string): string {
   return code.replaceAll('require("@NoResolution:', 'require("');
 }

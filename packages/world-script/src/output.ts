@@ -7,7 +7,7 @@ import { mapLine } from "./source-map.js";
 
 /** The second line of a module that was made, up to the name of its source. */
 const MADE_FROM = "-- Made from ";
-/** The compiler has checked the names, so `nowcast check` need not. */
+/** The compiler has checked the names, so `nowcast check` skips them. */
 const FIRST = "--!nocheck";
 
 /** `Error` of the compiler's library looks for a stack with `debug`, which a world refuses by an error. */

@@ -54,7 +54,7 @@ export function watchWorld(
     clearTimeout(timer);
     timer = setTimeout(build, SETTLE_MS);
   };
-  /** Watches the folder and the folders in it, except those of packages and hidden ones. */
+  /** Watches the folder with its subfolders, except package folders and hidden ones. */
   const watchFolders = (at: string): void => {
     if (!watchers.has(at)) {
       const watcher = watch(at, (_event, name) => schedule(name));

@@ -122,8 +122,8 @@ impl Node {
         &self.config
     }
 
-    /// The ID of this start. After a life that another server ended, the server has a new one. Before the server has joined, the
-    /// number of the start is 0.
+    /// The ID of this start. If another server ended this start's life, the server joins again with a new ID. Before the server
+    /// has joined, the number of the start is 0.
     #[must_use]
     pub fn id(&self) -> ServerId {
         self.life.id

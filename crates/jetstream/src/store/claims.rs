@@ -14,7 +14,7 @@ use crate::writer::WorldWriter;
 
 impl JetStreamStore {
     /// Makes this server the owner of a world's journal. The previous owner can write nothing from then on. Without an epoch,
-    /// the one after that of the last owner is taken. Returns the epoch. Waits for NATS.
+    /// takes the epoch after the last owner's. Returns the epoch. Waits for NATS.
     ///
     /// # Errors
     /// Returns [`Problem::Fenced`] if a later epoch is in the journal.

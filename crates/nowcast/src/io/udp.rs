@@ -1,4 +1,4 @@
-//! The UDP socket of a QUIC endpoint. Datagrams are read in batches, and those of a turn leave together.
+//! The UDP socket of a QUIC endpoint. Datagrams are read in batches, and all datagrams of a turn leave together.
 //!
 //! On Linux the datagrams of a turn leave with one system call, `sendmmsg`. Datagrams that the call cannot describe still leave
 //! alone: trains of datagrams to one client, which the kernel splits (GSO), and answers from another address than the one that the

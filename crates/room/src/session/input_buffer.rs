@@ -1,5 +1,5 @@
-//! The times at which the input of a client that counts its steps takes effect (`spec/MOVEMENT.md`, section 9). The server
-//! takes each step of the client once, in order, with the input that the step had on the client.
+//! When a client's input takes effect, if the client counts its steps (`spec/MOVEMENT.md`, section 9). The server takes
+//! each step of the client once, in order, with the input that the step had on the client.
 //!
 //! If the server continued with old input while newer input is in transit, the walker would move to a position that it never
 //! had on its client. So the walker waits for its client's input. In a step of the world for which no input is known, the

@@ -1,7 +1,7 @@
 //! Moments: paused copies of rooms at an earlier step.
 //!
-//! Each moment has a thread of its own, because a world belongs to the thread that made it. The thread ends when the moment
-//! is closed, or when it was not used for [`EXPIRES`].
+//! Each moment has its own thread, because a world belongs to the thread that made the world. The thread ends when the
+//! moment is closed, or when it was not used for [`EXPIRES`].
 
 mod replaying;
 mod travelling;
@@ -92,7 +92,7 @@ impl Moments {
         }))
     }
 
-    /// Restores a paused copy of a room at a step on a thread of its own. The receiver gets the description of the moment.
+    /// Restores a paused copy of a room at a step, on a new thread. The receiver gets the description of the moment.
     ///
     /// # Errors
     /// [`StudioError::Busy`] if there are [`MOMENTS_MAX`] moments, or no thread is available.

@@ -1,7 +1,7 @@
 //! Checks models: a binary glTF 2.0 file must be consistent, and no larger than a page should draw.
 //!
-//! Checks everything that a loader follows: indices, byte ranges, the node tree. Section numbers are those of the glTF
-//! 2.0 specification.
+//! Checks everything that a loader follows: indices, byte ranges, the node tree. Section numbers refer to the glTF 2.0
+//! specification.
 
 use super::json::{Accessor, Attributes, Closed, EXTERNAL, Primitive, Root, TextureUse, View};
 use super::picture::{self, Format};

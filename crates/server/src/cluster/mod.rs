@@ -33,7 +33,7 @@ pub struct ClusterConfig {
     pub server: String,
     /// The origin at which clients reach this server, such as `http://10.0.0.1:7777`.
     pub client_address: String,
-    /// The tags of this server, such as `region-eu`: names like that of the server, at most 16.
+    /// The tags of this server, such as `region-eu`: names with the same rules as the server's, at most 16.
     pub tags: Vec<String>,
     /// The tags that servers of rooms must have, as pairs of a name and a tag: of the room with the name, and of the rooms whose
     /// names begin with it and `-`. All servers of a cluster must have the same pairs.

@@ -1,5 +1,5 @@
-//! Commands to rooms by subjects of NATS (`docs/how-to/cluster.md`, "Commands"). The tokens, the rights and the audit log are
-//! those of the studio.
+//! Commands to rooms by subjects of NATS (`docs/how-to/cluster.md`, "Commands"). Tokens, rights and the audit log are the
+//! studio's.
 
 use std::time::Duration;
 

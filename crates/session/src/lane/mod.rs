@@ -14,7 +14,7 @@ use nowcast_queue::Bounds;
 /// The sending parameters of one lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneConfig {
-    /// Priority class. All messages of class 0 are sent before those of class 1, and so on.
+    /// Priority class. All messages of class 0 are sent before any of class 1, and so on.
     pub class: u8,
     /// Share among the lanes of the same class; greater than 0.
     pub weight: u16,

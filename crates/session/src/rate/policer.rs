@@ -18,7 +18,7 @@ const LOSSY: f64 = 0.15;
 /// A test begins after this number of lossy blocks in a row, which last at least for this time.
 const SUSPECTED_BLOCKS: u32 = 6;
 const SUSPECTED_TIME: Duration = Duration::from_millis(400);
-/// If the delivery rate is that of a known limit, this number of lossy blocks is sufficient.
+/// If the delivery rate equals a known limit, this number of lossy blocks is sufficient.
 const CONFIRMED_BLOCKS: u32 = 3;
 /// A test ends when this number of bytes would have been lost if the rate did not matter.
 const TEST_LOST_BYTES: f64 = 24_000.0;
@@ -189,7 +189,7 @@ impl Policer {
         Verdict::Limit(bytes_per_second)
     }
 
-    /// Whether a delivery rate is that of a known limit.
+    /// Whether a delivery rate equals a known limit.
     fn confirms(&self, now: Time, delivered: f64) -> bool {
         self.limit.is_some_and(|limit| {
             let difference = (delivered - limit.bytes_per_second).abs();

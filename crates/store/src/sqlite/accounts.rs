@@ -48,7 +48,7 @@ impl SqliteReader {
         Ok(Some(SavedData { version, revision: revision.max(0) as u64, value }))
     }
 
-    /// Returns all accounts with stored data, by world and name; those of one world if it is given.
+    /// Returns the accounts with stored data in all worlds or in one, by world and name.
     ///
     /// # Errors
     /// Fails if the database cannot be read.

@@ -1,9 +1,9 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
-//! Other threads put jobs into a queue (`queue.rs`), and one thread (`writer.rs`) writes them. It writes the jobs of all
-//! worlds in one transaction: at most every 30 ms by default, and at once if a completion waits. The write-ahead log is synced at each commit. Readers have
-//! connections of their own (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file
-//! is touched.
+//! Other threads put jobs into a queue (`queue.rs`), and one thread (`writer.rs`) writes them. It writes the jobs of all worlds
+//! in one transaction: at most every 30 ms by default, and at once if a completion waits. The write-ahead log is synced at each
+//! commit. Readers have separate connections (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks
+//! before a file is touched.
 
 mod accounts;
 mod pack;

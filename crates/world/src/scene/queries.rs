@@ -39,7 +39,7 @@ pub struct Hit {
 }
 
 impl Scene {
-    /// Returns the first hit of a ray from `origin` within `reach` metres. `direction` need not have length 1.
+    /// Returns the first hit of a ray from `origin` within `reach` metres. `direction` may have any length.
     ///
     /// # Errors
     /// Fails if a number is not finite, or if the direction has length 0.

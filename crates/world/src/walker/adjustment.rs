@@ -30,7 +30,7 @@ impl Default for Adjustment {
 
 impl Adjustment {
     /// The attributes of a walker that can be adjusted: `speed` and `jump` (factors from 0 to 8 in steps of 1/64), and
-    /// `frozen`. Their defaults are those of [`Adjustment::default`].
+    /// `frozen`. [`Adjustment::default`] has their defaults.
     pub fn fields() -> [(Field, Value); 3] {
         let factor = || Type::Range(Range { low: 0.0, high: FACTOR_MAX, step: FACTOR_STEP });
         [

@@ -96,7 +96,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(number: number, codec: ValueCodec<T>): TypedLane<T>;
-  /** With a second codec, replies have a type of their own, and commands have the type of the first codec. */
+  /** With a second codec, replies have the second codec's type, and commands the first codec's. */
   lane<T, R>(number: number, codec: ValueCodec<T>, replies: ValueCodec<R>): TypedLane<T, R>;
   lane(
     first: number | ValueCodec<unknown>,

@@ -127,7 +127,7 @@ export class Inbox {
     return readers;
   }
 
-  /** Without readers of its own, a lane belongs to the readers of the channel again. */
+  /** A lane without readers belongs to the channel's readers again. */
   #unread(lane: number, readers: LaneReaders): void {
     readers.count -= 1;
     if (readers.count > 0) return;

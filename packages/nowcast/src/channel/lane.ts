@@ -31,7 +31,7 @@ function full(lane: number): NowcastError {
  *
  * An iteration receives all messages of its lane; the channel's own receivers get them again when the iteration ends.
  * Messages that are not received yet stay in the session: newer values replace older ones of their key, and the peer's
- * `event` returns false while too many events wait. The iteration ends and throws like that of the channel.
+ * `event` returns false while too many events wait. The iteration ends and throws as the channel's does.
  */
 export class Lane implements AsyncIterable<LaneMessage> {
   readonly number: number;

@@ -70,7 +70,7 @@ export const SCALAR_CODES: ReadonlyMap<number, ScalarTag> = new Map<number, Scal
   [0x10, "any"],
 ]);
 
-/** Whether a type has a block of its own. At such a type the nesting becomes deeper, and flattening stops. */
+/** Whether a type has a separate block. At such a type the nesting becomes deeper, and flattening stops. */
 export function isStruct(type: WireType, schema: WireSchema): readonly Field[] | undefined {
   if (type.tag !== "ref") return undefined;
   const definition = schema.definitions[type.index]!;

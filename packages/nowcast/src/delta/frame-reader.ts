@@ -177,7 +177,7 @@ function readHeader(bytes: Uint8Array, depth: number): void {
     throw new WireError(`coded against ${header >> 1} baselines, not ${depth}`, 0, "header");
 }
 
-/** Reads the ids of a frame relative to those of the newest baseline (`spec/DELTA.md`, section 5). */
+/** Reads a frame's ids relative to the newest baseline's (`spec/DELTA.md`, section 5). */
 function readIds(bits: BitReader, base: Uint32Array, entitiesMax: number): Uint32Array {
   if (bits.plain(1) === 1) return base;
   const ids: number[] = [];

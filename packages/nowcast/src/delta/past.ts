@@ -33,8 +33,8 @@ export class DeltaPast {
   }
 
   /**
-   * Returns the rows of the entity in the frame's `row`. A row that is missing in an older baseline counts as that of the
-   * newer one. Returns undefined if the entity is not in the newest baseline.
+   * Returns the rows of the entity in the frame's `row`. If a row is missing in an older baseline, the newer baseline's
+   * row counts. Returns undefined if the entity is not in the newest baseline.
    */
   rows(row: number): PastRows | undefined {
     const b = this.#start(0, row);

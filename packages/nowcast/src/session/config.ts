@@ -12,7 +12,7 @@ export interface CarrierTraits {
 }
 
 export const CARRIER_TRAITS = {
-  /** Encrypted datagrams, such as those of WebTransport. */
+  /** Encrypted datagrams, as in WebTransport. */
   datagrams: { isReliable: false, packetBytesMax: 1_200 },
   /** A reliable, ordered stream of messages, such as WebSocket. */
   stream: { isReliable: true, packetBytesMax: 16_384 },

@@ -7,7 +7,7 @@ const FIN_BIT = 0x80;
 const MASK_BIT = 0x80;
 const CONTROL_BYTES_MAX = 125;
 /**
- * Number of fragments that a message may always have. More fragments are allowed if their average size is at least the
+ * A message may always have this number of fragments. More fragments are allowed if their average size is at least the
  * second constant.
  */
 const FRAGMENTS_MIN = 16;

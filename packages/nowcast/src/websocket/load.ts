@@ -1,7 +1,7 @@
 import type { WebSocketConstructor } from "./websocket.js";
 
 /**
- * Returns the caller's WebSocket, that of the platform or, in a Node without one, the SDK's own.
+ * Returns the caller's WebSocket, or else the platform's, or, in a Node without one, the SDK's own.
  */
 export async function loadWebSocket(given: WebSocketConstructor | undefined): Promise<WebSocketConstructor> {
   if (given !== undefined) return given;

@@ -39,8 +39,8 @@ const PICTURE = /^\/assets\/[0-9a-f]{64}$/;
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /**
- * Requests a server's worlds. `server` is any address of the server, such as that of a room; in a page, the page's own
- * server by default.
+ * Requests a server's worlds. `server` is any address of the server, such as a room's; in a page, the page's own server
+ * by default.
  *
  * ```ts
  * const about = (await worldsOf()).find(({ name }) => name === "football");

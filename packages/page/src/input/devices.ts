@@ -43,7 +43,9 @@ export class Devices {
     return this.#isTouching;
   }
 
-  /** The mouse position in the window, or that of a drawing finger; `undefined` stands for the middle of the picture. */
+  /**
+   * The position of the mouse or of a drawing finger in the window; `undefined` stands for the middle of the picture.
+   */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
     return this.#isTouching ? this.#touch.pointer : this.#mouse.pointer;
   }

@@ -130,7 +130,7 @@ class ShownPanel {
 
 interface Part {
   readonly element: HTMLElement;
-  /** Writes the value of the part's place; `undefined` for the declared one. */
+  /** Shows the value at the part's place; `undefined` shows the declared value. */
   readonly write: (value: unknown) => void;
 }
 

@@ -113,8 +113,8 @@ interface WorldHand {
 }
 
 /**
- * A player with a headset in the world, from the start of a session to its end. `WorldPage.enterHeadset` makes one. A page
- * of one's own calls these methods in each frame: `read`, `updateInput`, `move`, `act`, `write`.
+ * A player with a headset in the world, from the start of a session to its end. `WorldPage.enterHeadset` makes one. Your
+ * own page calls these methods in each frame: `read`, `updateInput`, `move`, `act`, `write`.
  */
 export class Headset {
   readonly #room = new RoomScale();

@@ -91,7 +91,7 @@ export class TrackedInput {
     }
   }
 
-  /** Adds a source to a hand. A pinch may be a source of its own beside the tracked hand, and has the better ray. */
+  /** Adds a source to a hand. A pinch may be a separate source beside the tracked hand, and has the better ray. */
   #readHand(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): void {
     const isFirst = !hand.isTracked;
     if (isFirst) {

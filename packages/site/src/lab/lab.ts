@@ -1,4 +1,4 @@
-/** Three transports with the same load over links of their own, in virtual time. */
+/** Three transports with the same load, each over its own link, in virtual time. */
 import { DatagramTransport } from "./datagrams.js";
 import { Histogram } from "./histogram.js";
 import { Link, type LinkSettings } from "./link.js";
@@ -13,7 +13,7 @@ export interface LabSettings extends LinkSettings {
   readonly congestion: Congestion;
   /** Whether the program that uses TCP replaces values that it has not written yet. */
   readonly tcpReplaces: boolean;
-  /** Whether an event of the updatable queue waits for the states before it, instead of having a lane of its own. */
+  /** Whether an event of the updatable queue waits for the states before it, instead of using another lane. */
   readonly eventsWait: boolean;
 }
 

@@ -25,7 +25,7 @@ export function bytesOf(message: LoadMessage): number {
   return FRAMING_BYTES + (message.type === "state" ? STATE_BYTES : EVENT_BYTES);
 }
 
-/** A way to send the load over a link of its own. */
+/** A way to send the load over its own link. */
 export interface Transport {
   /** Sends all messages of one tick. */
   put(messages: readonly LoadMessage[]): void;

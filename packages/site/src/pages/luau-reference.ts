@@ -34,7 +34,7 @@ export function luauReference(): string {
   return [INTRODUCTION, ...parts].join("\n");
 }
 
-/** A table for each type with members in lines of their own, and one for all types on one line. */
+/** A table for each type whose members are on separate lines, and one table for all one-line types. */
 function tables(text: string, title: string, prefix: string): string {
   let [parts, fields, comment] = ["", "", ""];
   let isFirst = true;

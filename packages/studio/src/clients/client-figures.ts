@@ -74,7 +74,7 @@ export function figuresOf(client: Client): readonly (readonly [string, string])[
   return figures.filter(([, text]) => text !== NONE);
 }
 
-/** The fine buckets of the server as wider ones, each with a label of its own. */
+/** Merges the server's fine buckets into wider ones, each with a label. */
 export function ageBuckets(
   fine: ClientDetails["agesMs"],
 ): readonly { readonly label: string; readonly count: number }[] {

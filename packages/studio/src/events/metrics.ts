@@ -34,7 +34,7 @@ export function meanOf(sums: Values, counts: Values): (number | null)[] {
   });
 }
 
-/** The plots of the server's series, with units. Series without a plot of their own appear under their names. */
+/** The plots of the server's series, with units. Series without a plot appear under their names. */
 export function plotsOf({ series, intervalMs }: MetricsHistory): readonly Plot[] {
   const known = new Map(series.map(({ name, values }) => [name, values]));
   const take = (name: string): Values => {

@@ -52,7 +52,7 @@ const SLIDERS: readonly Slider[] = [
 
 type Direction = "up" | "down";
 
-/** A connection of one's own over a bad link, with the figures that it causes. */
+/** The author's own connection over a bad link, with the resulting figures. */
 export class NetTab implements Tab {
   readonly panel = make("div", { class: "sheet net-tab" });
   readonly #context: Context;

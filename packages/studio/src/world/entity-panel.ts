@@ -23,7 +23,7 @@ export async function sendCommands(
   return results[0]?.id;
 }
 
-/** One entity with all its values. Values of a room are editable for editors; those of a moment are not. */
+/** One entity with all its values. Editors can change a room's values, but not a moment's. */
 export class EntityPanel {
   readonly element = make("section", { class: "inspector", "aria-label": "Entity" });
   readonly #api: StudioApi;

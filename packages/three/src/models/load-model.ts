@@ -102,7 +102,7 @@ interface GltfTextures {
   readonly samplers?: readonly { readonly wrapS?: number; readonly wrapT?: number }[];
 }
 
-/** Maps constants of WebGL to those of three.js. */
+/** Maps WebGL constants to three.js constants. */
 const WRAPPING: Readonly<Record<number, Texture["wrapS"]>> = {
   33071: ClampToEdgeWrapping,
   33648: MirroredRepeatWrapping,

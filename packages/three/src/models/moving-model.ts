@@ -35,7 +35,7 @@ const STANDING_SPEED = 0.3;
 /** The highlight of entities within a hand's reach. */
 const LIT = 0.35;
 
-/** A clone of a model, with animations of its own. */
+/** A clone of a model, with its own animations. */
 export class MovingModel {
   readonly root: Group = new Group();
   readonly #mixer: AnimationMixer | undefined;

@@ -396,7 +396,7 @@ function sizeOf({ appearance, scale }: Body): number {
   return ((form?.shape === "person" ? form.height : HEIGHT_M) / HEIGHT_M) * Math.abs(scale[1]);
 }
 
-/** The colour of the world comes before that of the player, because teams are known by it. */
+/** The world's colour has priority over the player's, because the world's shows the team. */
 function colorOf({ id, appearance, outfit }: Body): number {
   return appearance?.color ?? shirtOf(outfit) ?? SHIRTS[id % SHIRTS.length]!;
 }

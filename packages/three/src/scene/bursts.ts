@@ -123,7 +123,7 @@ export class Bursts {
     this.points.visible = !isOver;
   }
 
-  /** The place of a particle, for tests and pages of one's own. */
+  /** A particle's place, for tests and for your own pages. */
   place(index: number, out: Vector3): Vector3 {
     return out.fromBufferAttribute(this.#places, index);
   }

@@ -10,7 +10,7 @@ import { TriangleGrid } from "./triangle-grid.js";
 export type Probe = "box" | "ball" | TriangleGrid;
 
 /**
- * A drawn entity that is not a player: its pose, and its form for rays. Half lengths are those of the box around it.
+ * A drawn entity that is not a player: its pose, and for rays its form and the half lengths of the surrounding box.
  */
 export interface Prop extends RayBox {
   readonly id: number;

@@ -1,4 +1,4 @@
-//! Opens a session with a server, over a socket and a loop of its own.
+//! Opens a session with a server, over a separate socket and loop.
 
 use std::error::Error;
 use std::future::poll_fn;

@@ -1,8 +1,8 @@
-//! The UDP side of an endpoint: QUIC, HTTP/3 and WebTransport in a loop of its own for each socket and I/O thread.
+//! The UDP side of an endpoint: QUIC, HTTP/3 and WebTransport, in a separate loop for each socket and I/O thread.
 //!
-//! [`core`] is the endpoint without sockets or clocks. [`serving`] connects it with a socket. A server has one loop for each I/O
-//! thread ([`shards`]), and a client has one loop for each connection ([`client`]). The loop and its carriers ([`carrier`]) call the
-//! same state machine, so a packet needs no task, channel or allocation of its own.
+//! [`core`] is the endpoint without sockets or clocks. [`serving`] connects it with a socket. A server has one loop for each
+//! I/O thread ([`shards`]), and a client has one loop for each connection ([`client`]). The loop and its carriers ([`carrier`])
+//! call the same state machine, so a packet needs no task, channel or allocation.
 
 mod carrier;
 mod client;

@@ -1,8 +1,8 @@
 //! An endpoint on several I/O threads.
 //!
-//! Each thread has a socket and an endpoint of its own, all on one address. The kernel chooses the socket by the addresses of both
-//! ends, so all packets of a client arrive at one thread, which owns the connection. A client whose address changes may arrive at
-//! another thread. Therefore each connection ID names its thread, and a packet at the wrong thread is passed on.
+//! Each thread has its own socket and endpoint, all on one address. The kernel chooses the socket by the addresses of both
+//! ends, so all packets of a client arrive at one thread, which owns the connection. A client whose address changes may arrive
+//! at another thread. Therefore each connection ID names its thread, and a packet at the wrong thread is passed on.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};

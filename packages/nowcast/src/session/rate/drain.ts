@@ -50,8 +50,8 @@ export const OTHERS_SHARE = 0.6;
 export const OTHERS_US = 10_000;
 export const OTHERS_NOISES = 2;
 /**
- * A queue counts as the sender's own if it became shorter by more than this share of the change that is
- * expected for a queue of its own.
+ * A queue counts as the sender's own if the queue shrank by more than this share of the change that the sender's own
+ * queue would show.
  */
 export const OWN_SHARE = 0.8;
 /** Packets that left at less than this share of the rate do not show how fast the link is, even without competitors. */

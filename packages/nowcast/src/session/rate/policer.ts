@@ -15,7 +15,7 @@ const LOSSY = 0.15;
 /** A test begins after this number of lossy blocks in a row, which last at least for this time. */
 const SUSPECTED_BLOCKS = 6;
 const SUSPECTED_US = 400_000;
-/** If the delivery rate is that of a known limit, this number of lossy blocks is sufficient. */
+/** If the delivery rate equals a known limit, this number of lossy blocks is sufficient. */
 const CONFIRMED_BLOCKS = 3;
 /** A test ends when this number of bytes would have been lost if the rate did not matter. */
 const TEST_LOST_BYTES = 24_000;
@@ -90,8 +90,7 @@ export class Policer {
   #usualLoss = 0;
   #block = new Tally();
   /**
-   * Lossy blocks in a row. The tally is that of the blocks after the first one, because the bucket of the policer may have been
-   * full at the beginning of the first block.
+   * Lossy blocks in a row. The tally omits the first block, because the policer's bucket may have been full at its beginning.
    */
   #suspicion: { readonly sinceUs: number; blocks: number; readonly tally: Tally } | undefined;
   #test: Test | undefined;
@@ -151,7 +150,7 @@ export class Policer {
     return { kind: "limit", bytesPerSecond: delivered };
   }
 
-  /** Whether a delivery rate is that of a known limit. */
+  /** Whether a delivery rate equals a known limit. */
   #confirms(nowUs: number, delivered: number): boolean {
     if (this.#limit === undefined) return false;
     const { bytesPerSecond, untilUs } = this.#limit;

@@ -15,7 +15,7 @@ export interface Arrived {
   readonly packetBytes: number;
   /** The number of all newly acknowledged bytes. */
   readonly bytes: number;
-  /** A number that differs from that of the previous packet if nothing was in flight in between. */
+  /** A number that differs from the previous packet's if nothing was in flight in between. */
   readonly busyPeriod: number;
   /**
    * Whether the carrier retransmits lost packets, so that their late arrival does not describe the

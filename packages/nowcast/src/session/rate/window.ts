@@ -10,8 +10,8 @@ const GROWTH = 0.4;
 const PACKET_BYTES = 1_200;
 export const WINDOW_BYTES_MIN = 2 * PACKET_BYTES;
 /**
- * Share of the window that remains after a loss. CUBIC uses 0.7. But packets of a session are
- * smaller than those of TCP, and a full queue that counts bytes drops fewer of them.
+ * Share of the window that remains after a loss. CUBIC uses 0.7. But a session's packets are smaller than TCP's, and a
+ * full queue that counts bytes drops fewer small packets.
  */
 const KEPT_SHARE = 0.65;
 /** Number of packets by which CUBIC's estimate of Reno grows in a round trip. */

@@ -60,7 +60,7 @@ const SEA_M_MAX = 10_000;
 /** The form that is drawn for an entity with a model but without a form, until the model is loaded. */
 const STAND_IN: Form = { shape: "sphere", radius: 0.25 };
 const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
-/** Fields of a look that replace those of the body's shape. */
+/** Fields of a look that replace fields of the body's shape. */
 const SHAPE_FIELDS = [
   ...FORM_FIELDS,
   "points",

@@ -21,7 +21,7 @@ export class SnapshotClock {
   }
 
   /**
-   * Starts again, because the ticks of the next connection are unrelated to those of the last one.
+   * Starts again, because the next connection's ticks are unrelated to the last one's.
    */
   restart(): void {
     this.#lastTick = undefined;

@@ -58,7 +58,7 @@ export class StepInputSender {
     this.changed(step);
   }
 
-  /** Records that the input of this step differs from that of the preceding step. */
+  /** Records that this step's input differs from the preceding step's. */
   changed(step: number): void {
     this.#changes.push(step);
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();

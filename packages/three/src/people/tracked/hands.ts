@@ -13,7 +13,7 @@ import type { Pose } from "../../pose.js";
 import { HAND_JOINTS } from "./hand-pose.js";
 import { FINGERS, placeJoints } from "./hand-shape.js";
 
-/** A hand as it is drawn. Its pose is that of the wrist. */
+/** A hand as it is drawn. Its pose is the wrist's. */
 export interface ShownHand extends Readonly<Pose> {
   readonly isLeft: boolean;
   /** Rotations of all joints relative to the wrist. */
