@@ -27,8 +27,7 @@
 //! | task | use |
 //! | --- | --- |
 //! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`] |
-//! | send the same messages to many subscribers, stored once | [`Publication`]; between threads
-//! [`in_process::publisher`] |
+//! | send the same messages to many subscribers, stored once | [`Publication`]; between threads [`in_process::publisher`] |
 //! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
 //! | check your own implementation against the laws | `conformance` (a feature of this crate) |
 

@@ -4,17 +4,15 @@
 //! | --- | --- |
 //! | `context.rs` | the room's name, and the parts of the server that the room uses |
 //! | `members.rs`, `members/` | players, reserved seats, names |
-//! | `commands.rs`, `view_age.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
-//! | `chat.rs` | lines of chat that wait |
+//! | `commands.rs`, `view_age.rs`, `durable.rs`, `editor_commands.rs` | players' commands |
+//! | `chat.rs` | chat lines that wait |
 //! | `editing.rs` | new rules and their outcomes |
-//! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | the changes and events of a step, and their transmission to
-//! clients |
+//! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | a step's changes and events, and sending them |
 //! | `rounds.rs` | the steps in which clients get their rounds of movement |
-//! | `opening.rs`, `followed.rs`, `past.rs` | the world of a new room, of a room that comes from another server, and of a room that
-//! shows history |
-//! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
-//! | `public_events.rs` | events for programs outside of the room |
-//! | `moving.rs` | the room's owner in a cluster, and the way to another one |
+//! | `opening.rs`, `followed.rs`, `past.rs` | the world for a new room, for a room from another server, for a room that shows history |
+//! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | ending a room, and measurements |
+//! | `public_events.rs` | events for programs outside the room |
+//! | `moving.rs` | the room's owner in a cluster, and moves to another server |
 //! | `studio.rs`, `studio_clients.rs`, `studio_commands.rs` | requests by the studio, and by programs outside the room |
 
 mod chat;

@@ -35,8 +35,7 @@
 //!
 //! | attempt of a script | defence |
 //! | --- | --- |
-//! | an endless loop, also inside `pcall` | each call and each loop iteration costs a unit of [`Limits::work_per_step_max`];
-//! once the budget is used up, every further call and iteration fails |
+//! | an endless loop, also inside `pcall` | each call and each loop iteration costs a unit; beyond [`Limits::work_per_step_max`], every call and iteration fails |
 //! | endless text or tables | [`Limits::memory_bytes_max`]; garbage of a step counts until the step ends |
 //! | library functions that run long in one call | they are charged by the size of their data |
 //! | patterns with exponential backtracking | each step of the matcher costs more on a longer text |

@@ -1,10 +1,9 @@
 //! The session: one sans-IO protocol that implements the laws of the updatable queue over links that end, and that lose, reorder,
 //! duplicate and delay packets. `spec/SESSION.md` is its normative description.
 //!
-//! **The one invariant**: a value is read when its packet leaves, and the content of a packet is never sent again unchanged. When
-//! a packet is lost, the session decides which of its content is still needed. Events are needed, and so are the last values
-//! before an event. A value that a newer one has replaced is not needed. Therefore no stale message waits anywhere, and no needed
-//! message is lost.
+//! **The one invariant**: a value is read when its packet leaves, and a packet is never sent again. When a packet is lost, the
+//! session decides which messages in it are still needed. Events are needed, and so are the last values before an event. A value
+//! that a newer one has replaced is not needed. Therefore no stale message waits in the session, and no needed message is lost.
 //!
 //! The canonical loop of a driver, here with two sessions and a link without delay:
 //!

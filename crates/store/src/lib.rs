@@ -1,9 +1,9 @@
 //! Durable storage of worlds.
 //!
-//! One invariant drives this crate: **the store has a snapshot of a world and all later commands, without a hole.** A world
-//! is a function of its snapshot and its commands (`nowcast_world`), so the state at the last commit can be rebuilt to the
-//! last bit. Hashes in the journal verify the rebuilt state. If the disk is too slow, records are dropped and the journal
-//! has a hole. A hole is never filled; a new snapshot follows it.
+//! One invariant drives this crate: **a world is rebuilt from a snapshot and the commands after the snapshot, up to the
+//! first hole.** A world is a function of its snapshot and its commands (`nowcast_world`), so without a hole the state at
+//! the last commit is rebuilt to the last bit. Hashes in the journal verify the rebuilt state. If the disk is too slow,
+//! records are dropped and the journal has a hole. A hole is never filled; a new snapshot follows it.
 //!
 //! A [`Recorder`] records a world on the thread that steps it, and passes the records to the [`Store`]. None of its
 //! calls waits for a disk. [`SqliteStore`] is the built-in store.

@@ -2,8 +2,9 @@
 //!
 //! One invariant drives this crate: **a world is a function of its [`Definition`], its seed, its [`Behaviour`] and its
 //! [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and has no other source of
-//! randomness. Two worlds with the same inputs have the same [`World::hash`] after each step, on every machine. A world
-//! restored from a [`World::snapshot`] continues exactly like the original, to the last bit.
+//! randomness. Two worlds with the same inputs have the same [`World::hash`] after each step. No
+//! arithmetic depends on the platform's C library; the tests compare hashes on x86-64. A world restored from a
+//! [`World::snapshot`] continues exactly like the original, to the last bit.
 //!
 //! A world has three parts. The [`Definition`] declares the possible contents, the [`Behaviour`] implements the rules, and
 //! the [`Scene`] is the current state. This crate contains no rules of a particular game.

@@ -250,7 +250,8 @@ pub(super) fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     [x * speed, 0.0, z * speed]
 }
 
-/// On ground, the walker moves along the surface and together with it, at full speed on any slope.
+/// Returns the velocity of a walker on ground: along the surface and together with the surface, at full speed on any
+/// slope.
 fn walk(
     walker: &Walker,
     velocity: [f32; 3],
@@ -269,7 +270,7 @@ fn walk(
     add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
 }
 
-/// In the air, input changes the velocity only slowly.
+/// Returns the velocity of a walker in the air, which input changes only slowly.
 fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
     let change = [wish[0] - velocity[0], 0.0, wish[2] - velocity[2]];
     add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))
