@@ -17,6 +17,7 @@ export default defineConfig({
       { find: /^nowcast-session$/, replacement: `${SDK}/session/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
+      { find: /^@nowcast\/three\/internal$/, replacement: `${THREE}/internal.ts` },
       { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },
       { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
       { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },

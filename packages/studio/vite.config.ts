@@ -15,6 +15,7 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
+      { find: /^@nowcast\/three\/internal$/, replacement: `${three}/internal.ts` },
     ],
   },
   build: {

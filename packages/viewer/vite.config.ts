@@ -79,6 +79,7 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
+      { find: /^@nowcast\/three\/internal$/, replacement: `${three}/internal.ts` },
       { find: /^@nowcast\/page$/, replacement: `${page}/index.ts` },
       { find: /^@nowcast\/page\/(\w+)$/, replacement: `${page}/$1.ts` },
     ],

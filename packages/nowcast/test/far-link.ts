@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
-import { CLEAR_LINK, createRandom, EmulatedLink } from "../src/impair/index.js";
+import { CLEAR_LINK, EmulatedLink } from "../src/impair/emulated-link.js";
+import { createRandom } from "../src/impair/random.js";
 
 /** The effect of a link on its packets. */
 export interface LinkPlan {

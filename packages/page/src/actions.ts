@@ -7,9 +7,9 @@ import {
   readBindings,
   readChatCommands,
   type TargetRule,
-} from "nowcast/world";
+} from "nowcast/internal";
 
-export { type ActionSource, type Amount, type Binding, readBindings, type TargetRule } from "nowcast/world";
+export { readBindings } from "nowcast/internal";
 
 const CHARGE_S = 1;
 /** The charge meter is shown only for a press that is longer than this. */

@@ -1,6 +1,7 @@
-import type { WorldScene } from "@nowcast/three";
+import type { WorldScene } from "@nowcast/three/internal";
+import type { Binding } from "nowcast/internal";
 import { BoxGeometry, Mesh, MeshBasicMaterial, type PerspectiveCamera, Vector3 } from "three";
-import { Actions, type Binding } from "./actions.js";
+import { Actions } from "./actions.js";
 import type { Devices } from "./input/devices.js";
 import { type Actor, type Aim, findPlace, findTarget } from "./targets.js";
 import type { Headset } from "./xr/headset.js";

@@ -1,5 +1,5 @@
 /** The camera that a world sets: `world.camera` in `docs/how-to/pages.md`. */
-import { isFields, readVector, type Vector, within } from "@nowcast/three";
+import { isFields, readVector, type Vector, within } from "nowcast/internal";
 
 /** The place on screens that has the camera of a world. */
 export const CAMERA_PLACE = "@camera";

@@ -1,4 +1,5 @@
-import { ease, type Obstacles, type Vector, wrapAngle, yawOf } from "@nowcast/three";
+import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three/internal";
+import type { Vector } from "nowcast/internal";
 import { Line3, type PerspectiveCamera, Vector3 } from "three";
 import type { CameraRules, Shake } from "./camera-rules.js";
 

@@ -1,5 +1,5 @@
 /** Registers the custom element `<nowcast-world>`. */
-import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "nowcast/world";
+import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "nowcast/internal";
 import { WorldPage } from "./world-page.js";
 
 /**

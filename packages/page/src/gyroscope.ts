@@ -1,3 +1,3 @@
 /** Looking around by moving the device. */
 
-export { Gyroscope, type GyroscopeState, type Look, lookOf } from "./input/gyroscope.js";
+export { Gyroscope } from "./input/gyroscope.js";

@@ -1,4 +1,11 @@
-import { createPose, type Member, type Pose, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
+import {
+  createPose,
+  type Member,
+  type Pose,
+  type WorldScene,
+  wrapAngle,
+  yawOf,
+} from "@nowcast/three/internal";
 import type { World } from "nowcast/world";
 import { Vector3 } from "three";
 import type { OrbitCamera, Placed } from "./camera.js";

@@ -1,5 +1,5 @@
 /** Sounds that a world plays until it stops them: `world.loop` in `docs/how-to/pages.md`. */
-import { clamped, isFields, readVector, type Vector } from "@nowcast/three";
+import { clamped, isFields, readVector, type Vector } from "nowcast/internal";
 
 /** A sound that repeats: the value of a place on screens. */
 export interface Loop {

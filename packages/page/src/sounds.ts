@@ -2,7 +2,8 @@
  * Plays a world's sounds (the event `sound`): the file in the world's folder, or else a synthesised sound for a word in
  * the file's name.
  */
-import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
+import { AssetCache, AssetError, type Assets } from "@nowcast/three/internal";
+import { isFields, readVector, type Vector } from "nowcast/internal";
 import { atSoundChances, resume } from "./audio.js";
 import { Loops } from "./loops.js";
 

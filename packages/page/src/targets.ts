@@ -8,10 +8,10 @@ import {
   type RayBox,
   rayBoxDistance,
   yawOf,
-} from "@nowcast/three";
-import type { PlaceRule } from "nowcast/world";
+} from "@nowcast/three/internal";
+import type { PlaceRule, TargetRule } from "nowcast/internal";
 import { Quaternion, Vector3 } from "three";
-import type { Place, Target, TargetRule } from "./actions.js";
+import type { Place, Target } from "./actions.js";
 
 /**
  * Margin that is subtracted from the world's reach, so that a highlighted target is within reach even if its

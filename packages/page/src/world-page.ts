@@ -1,16 +1,12 @@
+import { SKY_PLACE, SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
 import {
   type Frame,
   type Pose,
   readBurst,
-  SKY_PLACE,
-  SkyBackdrop,
-  Sun,
-  startLoop,
   WEATHER_PLACE,
   WorldLights,
-  WorldView,
   WorldWeather,
-} from "@nowcast/three";
+} from "@nowcast/three/internal";
 import {
   browserIdentity,
   type JoinOptions,

@@ -1,15 +1,10 @@
-import {
-  createPose,
-  createProp,
-  type DrawnKind,
-  describeBody,
-  ease,
-  Obstacles,
-  wrapAngle,
-  yawOf,
-} from "@nowcast/three";
 import { PerspectiveCamera, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
+import { ease, wrapAngle } from "../../three/src/angle.js";
+import { type DrawnKind, describeBody } from "../../three/src/look/body.js";
+import { createPose, yawOf } from "../../three/src/pose.js";
+import { Obstacles } from "../../three/src/scene/obstacles.js";
+import { createProp } from "../../three/src/scene/prop.js";
 import { armDirection, nextDistance, OrbitCamera } from "../src/camera.js";
 import { readCamera } from "../src/camera-rules.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { reachOf } from "../src/index.js";
+import { reachOf } from "../src/hud/connection-banner.js";
 
 it("steady_connection_is_good_also_while_its_carrier_is_replaced", () => {
   expect(reachOf("open", "steady")).toBe("good");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ActionSource, Actions } from "../src/actions.js";
+import type { ActionSource } from "../../nowcast/src/world/describe/binding.js";
+import { Actions } from "../src/actions.js";
 import { Grasp } from "../src/xr/grasp.js";
 import type { Side } from "../src/xr/tracked-input.js";
 

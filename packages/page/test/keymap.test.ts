@@ -1,16 +1,8 @@
 import { expect, it } from "vitest";
-import {
-  type Binding,
-  codeName,
-  keyedActions,
-  keyFor,
-  keyHints,
-  keyName,
-  moveKey,
-  promptFor,
-  readBindings,
-  readKeymap,
-} from "../src/index.js";
+import { type Binding, readBindings } from "../../nowcast/src/world/describe/binding.js";
+import { keyedActions, keyName } from "../src/hud/key-hints.js";
+import { keyHints, moveKey, promptFor, readKeymap } from "../src/index.js";
+import { codeName, keyFor } from "../src/input/keymap.js";
 
 it("two keys swap their functions, and back", () => {
   const moved = moveKey(new Map(), "KeyF", "KeyG");

@@ -1,10 +1,13 @@
 /** Traffic that a person with a headset causes for each spectator: a real server, two real clients, and hands that never rest. */
 import { fileURLToPath } from "node:url";
-import { createPose, curlHand, HAND_JOINTS, trackedPartOf } from "@nowcast/three";
 import { joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../nowcast/test/server-process.js";
 import { waitFor } from "../../nowcast/test/wait-for.js";
+import { HAND_JOINTS } from "../../three/src/people/tracked/hand-pose.js";
+import { curlHand } from "../../three/src/people/tracked/hand-shape.js";
+import { trackedPartOf } from "../../three/src/people/tracked/tracked-kinds.js";
+import { createPose } from "../../three/src/pose.js";
 import { type PartState, Presence } from "../src/xr/presence.js";
 
 const BYTES_PER_SECOND_MAX = 4096;

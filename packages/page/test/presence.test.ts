@@ -1,6 +1,8 @@
-import { createPose, curlHand, HAND_JOINTS, HAND_POSE_BYTES } from "@nowcast/three";
 import type { EntityId, OwnedPose, SpawnOptions } from "nowcast/world";
 import { describe, expect, it } from "vitest";
+import { HAND_JOINTS, HAND_POSE_BYTES } from "../../three/src/people/tracked/hand-pose.js";
+import { curlHand } from "../../three/src/people/tracked/hand-shape.js";
+import { createPose } from "../../three/src/pose.js";
 import { type PartState, Presence, type PresenceWorld } from "../src/xr/presence.js";
 
 const OWNER = { by: "player", spawns: 2 };

@@ -3,8 +3,9 @@
  *
  * @vitest-environment jsdom
  */
-import { Assets } from "@nowcast/three";
+
 import { afterEach, expect, it, vi } from "vitest";
+import { Assets } from "../../three/src/assets.js";
 import { Sounds } from "../src/sounds.js";
 
 /** The states of an audio context, as browsers change them. */

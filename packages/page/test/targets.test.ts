@@ -1,8 +1,11 @@
-import type { Form } from "@nowcast/three";
-import { createPose, createProp, type DrawnKind, describeBody, Obstacles, type Prop } from "@nowcast/three";
 import { Vector3 } from "three";
 import { expect, it } from "vitest";
-import type { TargetRule } from "../src/actions.js";
+import type { TargetRule } from "../../nowcast/src/world/describe/binding.js";
+import type { Form } from "../../nowcast/src/world/describe/shape.js";
+import { type DrawnKind, describeBody } from "../../three/src/look/body.js";
+import { createPose } from "../../three/src/pose.js";
+import { Obstacles } from "../../three/src/scene/obstacles.js";
+import { createProp, type Prop } from "../../three/src/scene/prop.js";
 import { type Actor, type Aim, findPlace, findTarget } from "../src/targets.js";
 
 const BOX: Form = { shape: "box", size: [0.5, 0.5, 0.5] };

@@ -1,5 +1,5 @@
-import type { ActionSource } from "nowcast/world";
 import { describe, expect, it } from "vitest";
+import type { ActionSource } from "../../nowcast/src/world/describe/binding.js";
 import { isOwnPlace, PRESS_ACTION, readPanels } from "../src/ui/panels.js";
 
 function declared(...panels: unknown[]): readonly ActionSource[] {

@@ -11,4 +11,4 @@ export {
   useStatus,
   useWorldEvent,
 } from "./hooks.js";
-export { useWorld, WorldContext, WorldProvider, type WorldProviderProps } from "./provider.js";
+export { useWorld, WorldProvider } from "./provider.js";

@@ -1,9 +1,10 @@
 /** The playable lab: its links, its model of TCP, and the results that the page describes. */
 import { describe, expect, it } from "vitest";
+import { QUEUE_BYTES_MAX } from "../../nowcast/src/impair/emulated-link.js";
 import { CubicWindow } from "../src/lab/cubic.js";
 import { binOf, edgeMs, Histogram } from "../src/lab/histogram.js";
 import { Lab, type LabSettings, USUAL } from "../src/lab/lab.js";
-import { Link, QUEUE_BYTES_MAX } from "../src/lab/link.js";
+import { Link } from "../src/lab/link.js";
 import type { LoadMessage } from "../src/lab/load.js";
 import { TcpTransport } from "../src/lab/tcp.js";
 import { Timeline } from "../src/lab/timeline.js";

@@ -1,7 +1,7 @@
 /** The pages of the site: complete, without broken links, and the same in each build. */
 
-import { ERROR_CODES } from "nowcast";
 import { expect, it } from "vitest";
+import { ERROR_CODES } from "../../nowcast/src/errors/nowcast-error.js";
 import { worldEnd } from "../../nowcast/src/world/end.js";
 import { llmsText } from "../src/pages/llms.js";
 import { anchorsOf, sectionOf, withLinks } from "../src/pages/markdown.js";

@@ -1,7 +1,7 @@
 /** Lights that a world sets: `world.light` in `docs/how-to/pages.md`. */
+
+import { isFields, readColor, readVector, type Vector, within } from "nowcast/internal";
 import { Color, DirectionalLight, Group, type Light, PointLight, SpotLight, Vector3 } from "three";
-import { readColor } from "./look/body.js";
-import { isFields, readVector, type Vector, within } from "./look/form.js";
 import type { Pose } from "./pose.js";
 
 /** A light: the value of a place on screens. */

@@ -1,8 +1,9 @@
+import type { Look } from "nowcast/internal";
 import { Group, type PerspectiveCamera, type Texture, type Vector3 } from "three";
 import { AssetCache } from "./asset-cache.js";
 import { type AssetError, Assets } from "./assets.js";
 import { Labels } from "./labels.js";
-import type { Body, Look } from "./look/body.js";
+import type { Body } from "./look/body.js";
 import { MODEL_LIMITS } from "./models/inspect-glb.js";
 import { disposeTexture, loadModel, loadTexture, type Model } from "./models/load-model.js";
 import { Models } from "./models/models.js";

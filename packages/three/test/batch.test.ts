@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { type Group, type InstancedMesh, Matrix4, Vector3 } from "three";
 import { expect, it } from "vitest";
+import type { Form } from "../../nowcast/src/world/describe/shape.js";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
-import type { Form } from "../src/look/form.js";
 import { createPose } from "../src/pose.js";
 import { Boxes } from "../src/scene/boxes.js";
 import { createProp, type Prop } from "../src/scene/prop.js";

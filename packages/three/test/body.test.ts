@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type DrawnEntity, type DrawnKind, describeBody, isShown, readColor } from "../src/look/body.js";
-import { readForm } from "../src/look/form.js";
+import { readColor } from "../../nowcast/src/world/describe/look.js";
+import { readForm } from "../../nowcast/src/world/describe/shape.js";
+import { type DrawnEntity, type DrawnKind, describeBody, isShown } from "../src/look/body.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 
 const CRATE: DrawnKind = {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { Mesh, MeshBasicMaterial, Quaternion, Raycaster, Vector3 } from "three";
 import { expect, it } from "vitest";
+import { type Form, readForm } from "../../nowcast/src/world/describe/shape.js";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
-import { type Form, readForm } from "../src/look/form.js";
 import { createPose, type Pose } from "../src/pose.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 import { Obstacles } from "../src/scene/obstacles.js";

@@ -1,5 +1,6 @@
-import { lookPitch, pitchBehind } from "@nowcast/page";
-import { type Frame, type Pose, startLoop } from "@nowcast/three";
+import { lookPitch, pitchBehind } from "@nowcast/page/internal";
+import { startLoop } from "@nowcast/three";
+import type { Frame, Pose } from "@nowcast/three/internal";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
 

@@ -1,16 +1,14 @@
 import {
   type Actions,
-  type Actor,
-  type Binding,
-  buttonOf,
   createAimedActions,
   type Devices,
   type InputCollector,
-  promptedActions,
   promptFor,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import type { WorldScene } from "@nowcast/three";
+import { type Actor, buttonOf, promptedActions } from "@nowcast/page/internal";
+import type { WorldScene } from "@nowcast/three/internal";
+import type { Binding } from "nowcast/internal";
 import type { Hud } from "./hud/hud.js";
 import type { TouchPad } from "./input/touch-pad.js";
 import type { Stage } from "./scene/stage.js";

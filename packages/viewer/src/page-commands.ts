@@ -1,15 +1,13 @@
 import {
   type Actions,
   type ChatPanel,
-  type Command,
   type Devices,
   type EmoteMenu,
-  helpLines,
   InputCollector,
   type IntroCard,
   type KeyBar,
-  touchHelpLines,
 } from "@nowcast/page";
+import { type Command, helpLines, touchHelpLines } from "@nowcast/page/internal";
 import type { Figures } from "./hud/figures.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { WorldConnection } from "./world-connection.js";

@@ -6,7 +6,7 @@ import type {
   PeopleElements,
   ScreenElements,
   VoiceElements,
-} from "@nowcast/page";
+} from "@nowcast/page/internal";
 import { element } from "./dom.js";
 
 export function chatElements(): ChatElements {

@@ -1,5 +1,6 @@
-import type { Actor, OrbitCamera, People, PeopleListPage, VoiceToggle } from "@nowcast/page";
-import type { WorldScene } from "@nowcast/three";
+import type { OrbitCamera, VoiceToggle } from "@nowcast/page";
+import type { Actor, People, PeopleListPage } from "@nowcast/page/internal";
+import type { WorldScene } from "@nowcast/three/internal";
 import type { Hud } from "./hud/hud.js";
 import { words } from "./words.js";
 import type { WorldConnection } from "./world-connection.js";

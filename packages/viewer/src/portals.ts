@@ -1,4 +1,4 @@
-import type { Portal } from "nowcast/world";
+import type { Portal } from "nowcast/internal";
 
 /** The way of this page from one room to another by portals of worlds. */
 export class Portals {

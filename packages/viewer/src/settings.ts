@@ -1,5 +1,6 @@
-import { type Keymap, readKeymap } from "@nowcast/page";
-import { packOutfit, readOutfit } from "@nowcast/three";
+import { readKeymap } from "@nowcast/page";
+import type { Keymap } from "@nowcast/page/internal";
+import { packOutfit, readOutfit } from "@nowcast/three/internal";
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN } from "./world-connection.js";
 

@@ -1,6 +1,5 @@
 import {
   type Actions,
-  type Actor,
   ChatPanel,
   Devices,
   EmoteMenu,
@@ -9,16 +8,15 @@ import {
   KeyBar,
   LocalAvatar,
   OrbitCamera,
-  People,
   PeopleList,
-  PitchSender,
   pageTexts,
   ScreenTexts,
   Sounds,
   VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import type { WorldScene } from "@nowcast/three";
+import { type Actor, People, PitchSender } from "@nowcast/page/internal";
+import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";

@@ -1,4 +1,4 @@
-import type { WorldScene } from "@nowcast/three";
+import type { WorldScene } from "@nowcast/three/internal";
 import type { Settings } from "./settings.js";
 import { type Entry, WorldConnection, type WorldConnectionListener } from "./world-connection.js";
 

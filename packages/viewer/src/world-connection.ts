@@ -1,20 +1,13 @@
 // The only module of the viewer that joins worlds. `presence.ts` of `@nowcast/page/headset` owns head and hands, and
 // `start/worlds.ts` lists worlds. The others handle drawn objects.
 
-import type { ActionSource, PlayerFacts } from "@nowcast/page";
-import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
+import type { PlayerFacts } from "@nowcast/page/internal";
+import { WorldView } from "@nowcast/three";
+import type { Pose, WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
-import {
-  ARRIVE_ACTION,
-  browserIdentity,
-  joinWorld,
-  PORTAL_EVENT,
-  type Portal,
-  type ReportOutcome,
-  readPortal,
-  tabSeat,
-  type World,
-} from "nowcast/world";
+import type { ActionSource } from "nowcast/internal";
+import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, type ReportOutcome, readPortal } from "nowcast/internal";
+import { browserIdentity, joinWorld, tabSeat, type World } from "nowcast/world";
 
 export const NETWORK_HZ_MIN = 5;
 export const NETWORK_HZ_MAX = 60;

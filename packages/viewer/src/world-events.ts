@@ -1,29 +1,31 @@
+import type {
+  Actions,
+  ChatPanel,
+  Highlights,
+  InputCollector,
+  IntroCard,
+  KeyBar,
+  OrbitCamera,
+  PeopleList,
+  ScreenTexts,
+  Sounds,
+  VoiceToggle,
+} from "@nowcast/page";
 import {
-  type ActionSource,
-  type Actions,
   buttonOf,
   CAMERA_PLACE,
-  type ChatPanel,
-  type Highlights,
-  type InputCollector,
-  type IntroCard,
-  type KeyBar,
-  type OrbitCamera,
   type People,
-  type PeopleList,
   type PlayerFacts,
   readCamera,
   readShake,
   readSound,
   readTold,
-  type ScreenTexts,
-  type Sounds,
   shareOutButtons,
-  type VoiceToggle,
-} from "@nowcast/page";
-import { readBurst, SKY_PLACE, WEATHER_PLACE, type WorldScene } from "@nowcast/three";
+} from "@nowcast/page/internal";
+import { SKY_PLACE } from "@nowcast/three";
+import { readBurst, WEATHER_PLACE, type WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
-import type { Portal } from "nowcast/world";
+import type { ActionSource, Portal } from "nowcast/internal";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";

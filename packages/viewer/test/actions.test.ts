@@ -1,16 +1,12 @@
+import { Actions, promptFor, readBindings } from "@nowcast/page";
+import { describe, expect, it } from "vitest";
 import {
   type ActionSource,
-  Actions,
-  argumentsOf,
   type Binding,
-  buttonOf,
-  lookPitch,
-  promptFor,
-  readBindings,
+  readChatCommands,
   type TargetRule,
-} from "@nowcast/page";
-import { readChatCommands } from "nowcast/world";
-import { describe, expect, it } from "vitest";
+} from "../../nowcast/src/world/describe/binding.js";
+import { argumentsOf, buttonOf, lookPitch } from "../../page/src/actions.js";
 
 const GRAB: ActionSource = {
   name: "grab",

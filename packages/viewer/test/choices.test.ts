@@ -1,6 +1,8 @@
-import { explainClose, isRefusal } from "@nowcast/page";
-import { ERROR_CODES, NowcastError } from "nowcast";
+import { explainClose } from "@nowcast/page";
+import { NowcastError } from "nowcast";
 import { expect, it } from "vitest";
+import { ERROR_CODES } from "../../nowcast/src/errors/nowcast-error.js";
+import { isRefusal } from "../../page/src/hud/close-reason.js";
 import {
   readAddress,
   readMoment,

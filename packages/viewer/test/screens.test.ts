@@ -1,6 +1,7 @@
-import { clockText, readSound, readTold, sidesOf, textOf, timbreOf, wordOf } from "@nowcast/page";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { clockText, readTold, sidesOf, textOf, wordOf } from "../../page/src/hud/screen-text.js";
+import { readSound, timbreOf } from "../../page/src/sounds.js";
 import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
 
 it("writes a score by its sides, in the same order for all players", () => {

@@ -1,14 +1,8 @@
-import { passesVoices } from "@nowcast/page";
-import {
-  isOwnNetwork,
-  readSignal,
-  SIGNAL_CHARACTERS_MAX,
-  type Signal,
-  withoutHostAddresses,
-  writeSignal,
-} from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
 import { describe, expect, it } from "vitest";
+import { isOwnNetwork, withoutHostAddresses } from "../../page/src/voice/candidates.js";
+import { readSignal, SIGNAL_CHARACTERS_MAX, type Signal, writeSignal } from "../../page/src/voice/signals.js";
+import { passesVoices } from "../../page/src/voice/voice-toggle.js";
 
 describe("a voice signal", () => {
   it("is restored unchanged", () => {

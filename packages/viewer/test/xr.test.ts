@@ -1,7 +1,9 @@
-import { Gyroscope, lookOf } from "@nowcast/page/gyroscope";
-import { Dash, panelLines, traceArc } from "@nowcast/page/headset";
-import { createPose } from "@nowcast/three";
+import { Gyroscope } from "@nowcast/page/gyroscope";
 import { describe, expect, it } from "vitest";
+import { lookOf } from "../../page/src/input/gyroscope.js";
+import { Dash, traceArc } from "../../page/src/xr/teleport.js";
+import { panelLines } from "../../page/src/xr/wrist-panel.js";
+import { createPose } from "../../three/src/pose.js";
 import { readHeadsetState } from "../src/xr/xr-toggle.js";
 
 /** A floor at a height, and optionally a wall that faces +X at x = 3. */

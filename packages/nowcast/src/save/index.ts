@@ -1,4 +1,4 @@
 /** Save files (`spec/WIRE.md`, section 9). */
 
-export { readSave, type SaveFile } from "./read.js";
-export { type SaveWriteOptions, writeSave } from "./write.js";
+export { readSave } from "./read.js";
+export { writeSave } from "./write.js";

@@ -1,7 +1,9 @@
 /** Lanes with readers of their own. */
 import { afterEach, expect, it } from "vitest";
+import type { LaneMessage } from "../../src/channel/message.js";
+import type { Typed } from "../../src/channel/typed-lane.js";
 import { createCodec, types } from "../../src/codec/index.js";
-import { type Channel, connect, type LaneMessage, type Typed } from "../../src/index.js";
+import { type Channel, connect } from "../../src/index.js";
 import { type ListenOptions, listen } from "../../src/node/index.js";
 import { DEFAULT_LIMITS } from "../../src/session/limits.js";
 

@@ -1,6 +1,7 @@
 /** Misuse is reported at the call, by a NowcastError that names the accepted values. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Channel, type CommandMessage, connect, NowcastError } from "../../src/index.js";
+import type { CommandMessage } from "../../src/channel/message.js";
+import { type Channel, connect, NowcastError } from "../../src/index.js";
 import { type Listener, listen } from "../../src/node/index.js";
 
 let listener: Listener;

@@ -4,7 +4,8 @@ import type { WireValue } from "../../src/codec/value.js";
 import { wireSchemaHash } from "../../src/codec/wire-schema.js";
 import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
-import { NowcastError, WireError } from "../../src/index.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
+import { NowcastError } from "../../src/index.js";
 import { Random, randomSchema, randomValue } from "./random-wire.js";
 
 const SEEDS = Array.from({ length: 300 }, (_, seed) => seed);

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BodyReader, BodyWriter, type Codec, type WireValue } from "../../src/codec/index.js";
-import { WireError } from "../../src/index.js";
+import { BodyReader } from "../../src/codec/body.js";
+import type { Codec, WireValue } from "../../src/codec/index.js";
+import { BodyWriter } from "../../src/codec/write.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
 import {
   actionCodec,
   bigCodec,

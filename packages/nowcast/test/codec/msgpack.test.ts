@@ -7,7 +7,7 @@ import {
   MsgpackTimestamp,
   type MsgpackValue,
 } from "../../src/codec/index.js";
-import { WireError } from "../../src/index.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
 
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");

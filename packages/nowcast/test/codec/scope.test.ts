@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ScopeReader, ScopeWriter } from "../../src/codec/scope.js";
 import type { WireValue } from "../../src/codec/value.js";
-import { WireError } from "../../src/index.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
 import { crc32 } from "../../src/save/crc32.js";
 import { decodeLz4Block } from "../../src/save/lz4.js";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { columnsOf, type DeltaFrame } from "../../src/delta/frame.js";
 import { FrameReader } from "../../src/delta/frame-reader.js";
-import { WireError } from "../../src/index.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
 import { conversation } from "./conversation.js";
 import { writeWholeFrame } from "./frame-writer.js";
 

@@ -1,7 +1,7 @@
 /** Errors name the party at fault, a code for programs, and reason and cure for people. */
 import { describe, expect, it } from "vitest";
-import { asNowcastError } from "../../src/errors/nowcast-error.js";
-import { connect, ERROR_CODES, NowcastError, WireError } from "../../src/index.js";
+import { asNowcastError, ERROR_CODES, WireError } from "../../src/errors/nowcast-error.js";
+import { connect, NowcastError } from "../../src/index.js";
 import { listen } from "../../src/node/index.js";
 import { worldEnd } from "../../src/world/end.js";
 import { waitFor } from "../wait-for.js";

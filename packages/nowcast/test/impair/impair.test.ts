@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CarrierHandlers, OpenCarrier } from "../../src/carrier/carrier.js";
-import {
-  CLEAR_LINK,
-  createRandom,
-  EmulatedLink,
-  Impairment,
-  type ImpairTiming,
-  LINK_PRESETS,
-  type LinkConditions,
-  QUEUE_BYTES_MAX,
-} from "../../src/impair/index.js";
+import { CLEAR_LINK, EmulatedLink, QUEUE_BYTES_MAX } from "../../src/impair/emulated-link.js";
+import type { ImpairTiming } from "../../src/impair/impairment.js";
+import { Impairment, LINK_PRESETS, type LinkConditions } from "../../src/impair/index.js";
+import { createRandom } from "../../src/impair/random.js";
 import { connect } from "../../src/index.js";
 import { listen } from "../../src/node/index.js";
 

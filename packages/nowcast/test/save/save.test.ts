@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BodyWriter, type WireValue } from "../../src/codec/index.js";
+import type { WireValue } from "../../src/codec/index.js";
+import { BodyWriter } from "../../src/codec/write.js";
 import { NowcastError } from "../../src/index.js";
 import { readSave, writeSave } from "../../src/save/index.js";
 import { decodeLz4Block, encodeLz4Block } from "../../src/save/lz4.js";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocketServer } from "ws";
-import type { WebSocketConstructor, WebSocketLike } from "../../src/index.js";
 import { loadNodeWebSocket } from "../../src/websocket/node-client.js";
+import type { WebSocketConstructor, WebSocketLike } from "../../src/websocket/websocket.js";
 import { waitFor } from "../wait-for.js";
 
 let NodeWebSocket: WebSocketConstructor;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { encodeWireSchema, type Schema, types, wireSchemaOf } from "../../src/codec/index.js";
+import { type Schema, types } from "../../src/codec/index.js";
+import { wireSchemaOf } from "../../src/codec/schema.js";
+import { encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { NowcastError } from "../../src/index.js";
 import { typeText, WorldReader } from "../../src/world/session/definition.js";
 import type { Definition } from "../../src/world/session/generated/messages.js";

@@ -1,15 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
+import type { Entity, EntityId, PlayerId, WorldEvents } from "../../src/world/index.js";
+import { Interpolator, type InterpolatorClock } from "../../src/world/interpolation/interpolation.js";
 import {
   angleBetween,
-  type Entity,
-  type EntityId,
   eulerToQuaternion,
-  type PlayerId,
-  type WorldEvents,
-} from "../../src/world/index.js";
-import { Interpolator, type InterpolatorClock } from "../../src/world/interpolation/interpolation.js";
-import { quaternionToEuler } from "../../src/world/interpolation/rotation.js";
+  quaternionToEuler,
+} from "../../src/world/interpolation/rotation.js";
 import type { PosedWorld } from "../../src/world/posed-world.js";
 import { createPoseBuffer } from "../../src/world/poses/layer.js";
 import { mulberry32 } from "./random.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { WireError } from "../../src/index.js";
+import { WireError } from "../../src/errors/nowcast-error.js";
 import { Grain } from "../../src/world/session/grain.js";
 import { type Movement, Replica } from "../../src/world/session/replica.js";
 import { FINEST, payload } from "./server-words.js";

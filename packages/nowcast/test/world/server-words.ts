@@ -1,5 +1,7 @@
 /** Messages of a server of worlds on a session, made of plain values: `spec/WORLD.md`. */
-import { createCodec, encodeWireSchema, type Schema, types, wireSchemaOf } from "../../src/codec/index.js";
+import { createCodec, type Schema, types } from "../../src/codec/index.js";
+import { wireSchemaOf } from "../../src/codec/schema.js";
+import { encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { columnsOf } from "../../src/delta/frame.js";
 import {
   type Entity,

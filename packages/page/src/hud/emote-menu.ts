@@ -1,4 +1,4 @@
-import { EMOTES, type Emote } from "@nowcast/three";
+import { EMOTES, type Emote } from "@nowcast/three/internal";
 import { pageTexts } from "../texts.js";
 
 /** The menu of gestures, which its key and its buttons open. While it is open, the digits choose a gesture. */

@@ -1,4 +1,4 @@
-import { isFields, readColor } from "@nowcast/three";
+import { isFields, readColor } from "nowcast/internal";
 import { cssColor } from "../dom.js";
 import { pageTexts } from "../texts.js";
 import { textOf } from "./screen-text.js";

@@ -1,4 +1,4 @@
-import type { WorldListing } from "nowcast/world";
+import type { WorldListing } from "nowcast/internal";
 import { fillStep, type NamedControls } from "./step-text.js";
 
 /** The elements of {@link IntroCard}. */

@@ -1,4 +1,4 @@
-import type { Binding } from "../actions.js";
+import type { Binding } from "nowcast/internal";
 import { emoteKey } from "../input/keyboard.js";
 import { codeName, codeOf, type Keymap, keyFor, UNMOVED } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";

@@ -1,5 +1,5 @@
 /** Converts values of screens to text. A value may be any MessagePack value. */
-import { isFields } from "@nowcast/three";
+import { isFields } from "nowcast/internal";
 import { pageTexts } from "../texts.js";
 
 const TEXT_CHARACTERS_MAX = 160;

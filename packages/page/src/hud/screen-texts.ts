@@ -1,4 +1,4 @@
-import { readColor } from "@nowcast/three";
+import { readColor } from "nowcast/internal";
 import { cssColor } from "../dom.js";
 import { pageTexts } from "../texts.js";
 import { isOwnPlace } from "../ui/panels.js";

@@ -1,4 +1,4 @@
-import type { Binding } from "../actions.js";
+import type { Binding } from "nowcast/internal";
 import type { Keymap } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
 import { keyName } from "./key-hints.js";

@@ -1,5 +1,6 @@
+import type { Binding } from "nowcast/internal";
 import type { World } from "nowcast/world";
-import { type Binding, buttonOf } from "../actions.js";
+import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
 import { UNMOVED } from "../input/keymap.js";
 import { People } from "../people.js";

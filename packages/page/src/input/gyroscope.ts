@@ -1,5 +1,5 @@
 /** Looking around by moving a phone. */
-import { wrapAngle } from "@nowcast/three";
+import { wrapAngle } from "@nowcast/three/internal";
 import { Euler, Quaternion, Vector3 } from "three";
 import type { InputCollector } from "./input-collector.js";
 

@@ -1,6 +1,7 @@
 /** Panels that a world declares with `world.ui`: "Panels" in `docs/how-to/pages.md`. */
-import { isFields, readColor } from "@nowcast/three";
-import type { ActionSource } from "nowcast/world";
+
+import type { ActionSource } from "nowcast/internal";
+import { isFields, readColor } from "nowcast/internal";
 
 /** The action of a press. */
 export const PRESS_ACTION = "ui:press";

@@ -2,7 +2,7 @@
  * Signals that two pages exchange through the world until they are connected directly. Any part may be
  * forged.
  */
-import { isFields } from "@nowcast/three";
+import { isFields } from "nowcast/internal";
 
 /** Maximum characters of JSON in an action. */
 export const SIGNAL_CHARACTERS_MAX = 3_600;

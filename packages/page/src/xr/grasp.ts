@@ -1,4 +1,5 @@
-import { type Actions, type Binding, buttonOf } from "../actions.js";
+import type { Binding } from "nowcast/internal";
+import { type Actions, buttonOf } from "../actions.js";
 import type { Side } from "./tracked-input.js";
 
 /**

@@ -1,4 +1,6 @@
 /** A player with a headset: the assembly of the parts in this folder. */
+
+import { LabelSprites } from "@nowcast/three";
 import {
   copyPose,
   createOutfit,
@@ -7,13 +9,13 @@ import {
   ease,
   HAND_JOINTS,
   Hands,
-  LabelSprites,
   type Member,
   PALM,
   type Pose,
   type WorldScene,
   yawOf,
-} from "@nowcast/three";
+} from "@nowcast/three/internal";
+import type { TargetRule } from "nowcast/internal";
 import type { World } from "nowcast/world";
 import {
   type Color,
@@ -24,7 +26,7 @@ import {
   Vector3,
   type WebGLRenderer,
 } from "three";
-import { type Actions, buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
+import { type Actions, buttonOf, cameraPitch, type Target } from "../actions.js";
 import type { OrbitCamera } from "../camera.js";
 import type { Input, InputCollector } from "../input/input-collector.js";
 import type { Actor, Aim } from "../targets.js";

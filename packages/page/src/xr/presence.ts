@@ -1,4 +1,10 @@
-import { encodeHandPose, HAND_POSE_BYTES, type Pose, type TrackedPart, trackedPartOf } from "@nowcast/three";
+import {
+  encodeHandPose,
+  HAND_POSE_BYTES,
+  type Pose,
+  type TrackedPart,
+  trackedPartOf,
+} from "@nowcast/three/internal";
 import type { EntityId, World } from "nowcast/world";
 import type { Side } from "./tracked-input.js";
 

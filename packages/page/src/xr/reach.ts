@@ -1,6 +1,14 @@
-import { castAt, type Member, type Pose, type Prop, type RayBox, rayBoxDistance } from "@nowcast/three";
+import {
+  castAt,
+  type Member,
+  type Pose,
+  type Prop,
+  type RayBox,
+  rayBoxDistance,
+} from "@nowcast/three/internal";
+import type { TargetRule } from "nowcast/internal";
 import { Quaternion, Vector3 } from "three";
-import type { Target, TargetRule } from "../actions.js";
+import type { Target } from "../actions.js";
 import type { Actor } from "../targets.js";
 
 /** Maximum distance of a touched entity from the palm, in metres. */

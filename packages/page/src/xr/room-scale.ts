@@ -1,4 +1,4 @@
-import { wrapAngle } from "@nowcast/three";
+import { wrapAngle } from "@nowcast/three/internal";
 
 /** Distance of the head from the body at which the body follows, and at which it stops, in metres. */
 const FOLLOW_M = 0.14;

@@ -1,4 +1,4 @@
-import type { Obstacles, Pose } from "@nowcast/three";
+import type { Obstacles, Pose } from "@nowcast/three/internal";
 import {
   BufferAttribute,
   BufferGeometry,

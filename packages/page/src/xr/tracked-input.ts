@@ -1,4 +1,4 @@
-import { createPose, HAND_JOINTS, handSizeOf, PALM, type Pose } from "@nowcast/three";
+import { createPose, HAND_JOINTS, handSizeOf, PALM, type Pose } from "@nowcast/three/internal";
 import { Matrix4, Quaternion, Vector3 } from "three";
 
 export type Side = "left" | "right";

@@ -1,4 +1,4 @@
-import { ease } from "@nowcast/three";
+import { ease } from "@nowcast/three/internal";
 import { BackSide, Mesh, ShaderMaterial, SphereGeometry } from "three";
 
 /** Half of the visible angle through an open and a narrow vignette, in radians. */

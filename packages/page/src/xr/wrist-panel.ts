@@ -1,4 +1,4 @@
-import { wrapText } from "@nowcast/three";
+import { wrapText } from "@nowcast/three/internal";
 import { CanvasTexture, LinearFilter, Mesh, MeshBasicMaterial, PlaneGeometry, SRGBColorSpace } from "three";
 import { clockText, sidesOf, textOf, wordOf } from "../hud/screen-text.js";
 

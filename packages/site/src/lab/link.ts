@@ -1,8 +1,10 @@
 /** One direction of an emulated link in virtual time, on the SDK's `EmulatedLink`. */
-import { createRandom, EmulatedLink, type LinkConditions } from "nowcast/impair";
+
+import type { LinkConditions } from "nowcast/impair";
+import { createRandom, EmulatedLink } from "nowcast/internal";
 import type { Timeline } from "./timeline.js";
 
-export { QUEUE_BYTES_MAX } from "nowcast/impair";
+export { QUEUE_BYTES_MAX } from "nowcast/internal";
 
 export interface LinkSettings {
   /** The round trip without jitter and queueing. Half of it is the delay of one direction. */

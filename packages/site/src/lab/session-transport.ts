@@ -1,6 +1,6 @@
 /** The updatable queue: two sessions of the SDK, as they run in a browser, over datagrams. */
 
-import { createRandom } from "nowcast/impair";
+import { createRandom } from "nowcast/internal";
 import { CARRIER_TRAITS, Session } from "nowcast-session";
 import { DATAGRAM_HEADER_BYTES } from "./datagrams.js";
 import type { Link } from "./link.js";

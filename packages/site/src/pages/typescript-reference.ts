@@ -3,7 +3,13 @@ import { join } from "node:path";
 import ts from "typescript";
 import { ROOT, readRepositoryFile } from "./repository.js";
 
-const PACKAGE = "packages/nowcast";
+/** Folder and name of each package, in the order of the page. */
+const PACKAGES = {
+  nowcast: "nowcast",
+  react: "@nowcast/react",
+  three: "@nowcast/three",
+  page: "@nowcast/page",
+};
 /** The longest type of a member that the page shows in full. */
 const TYPE_CHARS_MAX = 200;
 /** The longest signature or type of an export that the page shows in full. */
@@ -16,29 +22,27 @@ interface Manifest {
 
 const INTRODUCTION = `# TypeScript SDK
 
-Every name that the package \`nowcast\` exports, by import. [Use the TypeScript SDK](../../packages/nowcast/README.md) is the guide. Descriptions are first sentences; your editor
-shows the whole comments from [\`packages/nowcast/src\`](../../packages/nowcast/src).
+Every name that the packages \`nowcast\`, \`@nowcast/react\`, \`@nowcast/three\` and \`@nowcast/page\` export, by import. The guides are
+[Use the TypeScript SDK](../how-to/sdk.md), [React](../how-to/react.md), [three.js](../how-to/three.md) and [Build a page of parts](../how-to/page-parts.md).
+Descriptions are first sentences; your editor shows the whole comments. Entries \`internal\` belong to Nowcast's own packages.
 `;
 
 /** One heading for each entry, such as `nowcast/world`, and one below it for each name that the entry exports. */
 export function typescriptReference(): string {
-  const manifest = JSON.parse(readRepositoryFile(`${PACKAGE}/package.json`)) as Manifest;
-  const entries = Object.entries(manifest.exports).map(([name, { types }]) => ({
-    name: `nowcast${name.slice(1)}`,
-    file: join(ROOT, PACKAGE, types.replace("./dist/", "src/").replace(/\.d\.ts$/, ".ts")),
-  }));
+  const entries = Object.entries(PACKAGES).flatMap(([folder, name]) => {
+    const manifest = JSON.parse(readRepositoryFile(`packages/${folder}/package.json`)) as Manifest;
+    return Object.entries(manifest.exports)
+      .filter(([entry]) => entry !== "./internal")
+      .map(([entry, { types }]) => ({
+        name: `${name}${entry.slice(1)}`,
+        file: join(ROOT, "packages", folder, types.replace("./dist/", "src/").replace(/\.d\.ts$/, ".ts")),
+      }));
+  });
+  const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   const program = ts.createProgram(
     entries.map(({ file }) => file),
-    {
-      target: ts.ScriptTarget.ES2022,
-      module: ts.ModuleKind.ESNext,
-      moduleResolution: ts.ModuleResolutionKind.Bundler,
-      strict: true,
-      skipLibCheck: true,
-      types: ["node"],
-      typeRoots: [join(ROOT, "node_modules/@types")],
-      noEmit: true,
-    },
+    options,
   );
   const reference = new Reference(program.getTypeChecker());
   const parts = entries.map(({ name, file }) => reference.entry(name, program.getSourceFile(file)!));

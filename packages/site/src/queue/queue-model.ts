@@ -2,7 +2,9 @@
  * A plain queue and the SDK's updatable queue, which get the same puts. The receiver of each queue takes one entry at a
  * time.
  */
-import { type QueueEntry, UpdatableQueue } from "nowcast";
+
+import { UpdatableQueue } from "nowcast";
+import type { QueueEntry } from "nowcast/internal";
 
 export interface Value {
   readonly text: string;

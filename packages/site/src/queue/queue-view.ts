@@ -1,5 +1,5 @@
 /** The animation of the updatable queue: a sender that is faster than its receiver, beside a plain queue. */
-import type { QueueEntry } from "nowcast";
+import type { QueueEntry } from "nowcast/internal";
 import { element } from "../dom.js";
 import { KEYS, QueueModel, type Taken, type Value } from "./queue-model.js";
 import "../lab/lab.css";

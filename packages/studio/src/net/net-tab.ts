@@ -1,10 +1,5 @@
-import {
-  Impairment,
-  LINK_PRESETS,
-  type LinkConditions,
-  type LinkPreset,
-  type PathConditions,
-} from "nowcast/impair";
+import { Impairment, LINK_PRESETS, type LinkConditions } from "nowcast/impair";
+import type { LinkPreset, PathConditions } from "nowcast/internal";
 import { joinWorld, type World } from "nowcast/world";
 import { lineChart } from "../chart.js";
 import type { Context, Tab } from "../context.js";

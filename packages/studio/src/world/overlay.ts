@@ -1,6 +1,7 @@
 /** Lines over the picture of a room: the shapes of bodies, and the relations of the selected entity. */
-import { createGeometry, type Form, type Pose } from "@nowcast/three";
-import { bodyOf, type World, type Entity as WorldEntity, walkerOf } from "nowcast/world";
+import { createGeometry, type Pose } from "@nowcast/three/internal";
+import { bodyOf, type Form, walkerOf } from "nowcast/internal";
+import type { World, Entity as WorldEntity } from "nowcast/world";
 import {
   BufferGeometry,
   Color,

@@ -1,5 +1,7 @@
 /** The 3D view of a room. Loaded when the tab `World` is opened, because three.js is large. */
-import { castAt, createPose, Sun, startLoop, WorldView } from "@nowcast/three";
+
+import { Sun, startLoop, WorldView } from "@nowcast/three";
+import { castAt, createPose } from "@nowcast/three/internal";
 import { joinWorld, type PlayerId, type World } from "nowcast/world";
 import { Color, Object3D, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";

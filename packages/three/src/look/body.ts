@@ -1,8 +1,8 @@
 /** The form of an entity, from the declaration of its kind: "Looks" in `docs/how-to/pages.md`. */
-import { bodyOf, clamped, isLookField, type Kind, type Look, lookOf, walkerOf } from "nowcast/world";
-import type { Vector } from "./form.js";
 
-export { type Figure, type Look, type ModelLook, readColor } from "nowcast/world";
+import type { Vector } from "nowcast/internal";
+import { bodyOf, clamped, isLookField, type Look, lookOf, walkerOf } from "nowcast/internal";
+import type { Kind } from "nowcast/world";
 
 /** The parts of an `Entity` that affect drawing. The id may be any number. */
 export interface DrawnEntity {

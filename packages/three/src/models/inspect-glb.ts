@@ -2,7 +2,7 @@
  * Validates a model before it is loaded, because a file may contain any data. The format is glTF 2.0, section
  * 4 (GLB).
  */
-import { isFields } from "nowcast/world";
+import { isFields } from "nowcast/internal";
 import { readImageSize } from "./image-size.js";
 
 /** Limits of one model. */

@@ -1,6 +1,6 @@
+import type { ModelLook } from "nowcast/internal";
 import { Group } from "three";
 import type { AssetCache } from "../asset-cache.js";
-import type { ModelLook } from "../look/body.js";
 import type { Model } from "./load-model.js";
 import { type Bearer, MovingModel } from "./moving-model.js";
 import { StillModels } from "./still-models.js";

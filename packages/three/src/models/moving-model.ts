@@ -1,3 +1,4 @@
+import type { ModelLook } from "nowcast/internal";
 import {
   type AnimationAction,
   AnimationMixer,
@@ -13,7 +14,7 @@ import {
   type SkinnedMesh,
   Vector3,
 } from "three";
-import type { Body, ModelLook } from "../look/body.js";
+import type { Body } from "../look/body.js";
 import type { Pose } from "../pose.js";
 import type { Model } from "./load-model.js";
 

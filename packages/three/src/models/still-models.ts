@@ -1,5 +1,5 @@
+import type { ModelLook } from "nowcast/internal";
 import { Color, DynamicDrawUsage, type Group, InstancedMesh, Matrix4, Mesh } from "three";
-import type { ModelLook } from "../look/body.js";
 import type { Model } from "./load-model.js";
 import { type Bearer, placeModel } from "./moving-model.js";
 

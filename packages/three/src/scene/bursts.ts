@@ -1,3 +1,4 @@
+import { isFields, readColor, readVector, type Vector, within } from "nowcast/internal";
 import {
   BufferAttribute,
   BufferGeometry,
@@ -7,8 +8,6 @@ import {
   PointsMaterial,
   type Vector3,
 } from "three";
-import { readColor } from "../look/body.js";
-import { isFields, readVector, type Vector, within } from "../look/form.js";
 
 /** Particles that are drawn at once, of all bursts. A new burst replaces the oldest particles. */
 export const PARTICLES_MAX = 512;

@@ -1,3 +1,4 @@
+import type { Form, Vector } from "nowcast/internal";
 import {
   BoxGeometry,
   BufferAttribute,
@@ -9,7 +10,6 @@ import {
   Vector3,
 } from "three";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
-import type { Form, Vector } from "../look/form.js";
 
 /** Segments of round forms. */
 const AROUND = 24;

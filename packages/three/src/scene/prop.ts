@@ -1,6 +1,6 @@
+import type { Form } from "nowcast/internal";
 import type { Texture } from "three";
 import type { Body } from "../look/body.js";
-import type { Form } from "../look/form.js";
 import { copyPose, type Pose } from "../pose.js";
 import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";

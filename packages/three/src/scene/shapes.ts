@@ -1,5 +1,5 @@
+import type { Form } from "nowcast/internal";
 import { Group, type Material } from "three";
-import type { Form } from "../look/form.js";
 import { Batch, type Surface } from "./batch.js";
 import { createGeometry } from "./form-geometry.js";
 import type { Prop } from "./prop.js";

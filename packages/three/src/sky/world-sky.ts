@@ -1,4 +1,4 @@
-import { isFields, within } from "../look/form.js";
+import { isFields, within } from "nowcast/internal";
 import { DAY, lookAt, type SkyLook } from "./sky-look.js";
 
 /** The place on screens that has the sky of a world. */

@@ -1,6 +1,7 @@
 /** Rain and snow that a world sets: `world.weather` in `docs/how-to/pages.md`. */
+
+import { isFields, readVector } from "nowcast/internal";
 import { BufferAttribute, BufferGeometry, Group, LineSegments, Points, ShaderMaterial, Vector3 } from "three";
-import { isFields, readVector } from "../look/form.js";
 
 /** The place on screens that has the weather of a world. */
 export const WEATHER_PLACE = "@weather";

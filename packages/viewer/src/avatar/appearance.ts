@@ -1,4 +1,4 @@
-import { type Emote, packEmote } from "@nowcast/three";
+import { type Emote, packEmote } from "@nowcast/three/internal";
 import type { Entity } from "nowcast/world";
 import type { Settings } from "../settings.js";
 import type { WorldConnection } from "../world-connection.js";

@@ -1,4 +1,5 @@
-import { ConnectionBanner, type Ending, explainClose, titleOf } from "@nowcast/page";
+import { ConnectionBanner, explainClose } from "@nowcast/page";
+import { type Ending, titleOf } from "@nowcast/page/internal";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Status } from "../world-connection.js";

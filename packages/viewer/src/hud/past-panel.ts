@@ -1,4 +1,4 @@
-import { isFields } from "@nowcast/three";
+import { isFields } from "nowcast/internal";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 

@@ -1,5 +1,5 @@
-import { WorldUi } from "@nowcast/page";
-import type { Pose } from "@nowcast/three";
+import { WorldUi } from "@nowcast/page/internal";
+import type { Pose } from "@nowcast/three/internal";
 import type { World } from "nowcast/world";
 import { type PerspectiveCamera, Vector3 } from "three";
 

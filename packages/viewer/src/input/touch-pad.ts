@@ -1,4 +1,5 @@
-import { type Devices, type InputCollector, onTouchButton, TouchButtons } from "@nowcast/page";
+import { type Devices, type InputCollector, TouchButtons } from "@nowcast/page";
+import { onTouchButton } from "@nowcast/page/internal";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 

@@ -1,5 +1,7 @@
 /** The lab page: measures this connection over WebTransport and WebSocket, side by side. */
-import { type CarrierKind, NowcastError } from "nowcast";
+
+import { NowcastError } from "nowcast";
+import type { CarrierKind } from "nowcast/internal";
 import { element } from "../dom.js";
 import { Probe } from "./probe.js";
 import { ProbeCard } from "./probe-card.js";

@@ -1,5 +1,5 @@
 /** One carrier's part of the page: the number of returned messages, their histogram, and its interpretation. */
-import type { CarrierKind } from "nowcast";
+import type { CarrierKind } from "nowcast/internal";
 import { judge, summarise } from "./round-trips.js";
 
 const NAMES: Record<string, string> = { webtransport: "WebTransport", websocket: "WebSocket" };

@@ -2,7 +2,9 @@
  * Sends messages to the echo service of the server over one carrier, without waiting, and records when each
  * returns.
  */
-import { type CarrierKind, type Channel, connect } from "nowcast";
+
+import { type Channel, connect } from "nowcast";
+import type { CarrierKind } from "nowcast/internal";
 
 const MESSAGE_BYTES = 64;
 /** Maximum wait for late messages. */

@@ -1,4 +1,4 @@
-import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky, WorldWeather } from "@nowcast/three";
+import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky, WorldWeather } from "@nowcast/three/internal";
 import type { Vector3 } from "three";
 import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";

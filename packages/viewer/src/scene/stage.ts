@@ -1,4 +1,5 @@
-import { DAY, SkyDome, type SkyLook, Sun } from "@nowcast/three";
+import { Sun } from "@nowcast/three";
+import { DAY, SkyDome, type SkyLook } from "@nowcast/three/internal";
 import {
   BasicShadowMap,
   FogExp2,

@@ -1,4 +1,4 @@
-import type { SkyLook } from "@nowcast/three";
+import type { SkyLook } from "@nowcast/three/internal";
 import {
   BufferAttribute,
   CircleGeometry,

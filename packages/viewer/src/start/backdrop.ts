@@ -3,9 +3,9 @@ import {
   type DrawnKind,
   describeBody,
   type Pose,
-  type Vector,
   type WorldScene,
-} from "@nowcast/three";
+} from "@nowcast/three/internal";
+import type { Vector } from "nowcast/internal";
 import type { PerspectiveCamera } from "three";
 
 const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;

@@ -1,14 +1,6 @@
-import {
-  type Binding,
-  codeName,
-  codeOf,
-  emoteKey,
-  isMovable,
-  type Keymap,
-  keyFor,
-  mouseKey,
-  moveKey,
-} from "@nowcast/page";
+import { isMovable, moveKey } from "@nowcast/page";
+import { codeName, codeOf, emoteKey, type Keymap, keyFor, mouseKey } from "@nowcast/page/internal";
+import type { Binding } from "nowcast/internal";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 

@@ -1,4 +1,4 @@
-import { OUTFIT_CHOICES, type OutfitPart, packOutfit, readOutfit } from "@nowcast/three";
+import { OUTFIT_CHOICES, type OutfitPart, packOutfit, readOutfit } from "@nowcast/three/internal";
 import { words } from "../words.js";
 
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];

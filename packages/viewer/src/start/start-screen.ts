@@ -1,5 +1,6 @@
-import { copyText, titleOf } from "@nowcast/page";
-import { privateRoom, type WorldListing } from "nowcast/world";
+import { copyText, titleOf } from "@nowcast/page/internal";
+import type { WorldListing } from "nowcast/internal";
+import { privateRoom } from "nowcast/world";
 import { element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";

@@ -1,4 +1,4 @@
-import { type WorldListing, worldsOf } from "nowcast/world";
+import { type WorldListing, worldsOf } from "nowcast/internal";
 
 /**
  * Requests the worlds of the server; empty if the server does not list them. If the server does not answer, entering a

@@ -1,5 +1,6 @@
-import type { People, PeopleList, VoicePage } from "@nowcast/page";
-import type { WorldScene } from "@nowcast/three";
+import type { PeopleList } from "@nowcast/page";
+import type { People, VoicePage } from "@nowcast/page/internal";
+import type { WorldScene } from "@nowcast/three/internal";
 import type { Hud } from "../hud/hud.js";
 import type { WorldConnection } from "../world-connection.js";
 

@@ -1,4 +1,5 @@
-import type { Headset, HeadsetPage } from "@nowcast/page/headset";
+import type { Headset } from "@nowcast/page/headset";
+import type { HeadsetPage } from "@nowcast/page/internal";
 import type { Viewer } from "../viewer.js";
 
 /** The viewer as the page of a headset. */

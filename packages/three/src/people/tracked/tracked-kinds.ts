@@ -1,5 +1,7 @@
 /** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/how-to/headsets.md`. */
-import { type Kind, ownerRulesOf } from "nowcast/world";
+
+import { ownerRulesOf } from "nowcast/internal";
+import type { Kind } from "nowcast/world";
 
 /** The body part that an entity represents. */
 export type TrackedPart = "head" | "hand";

@@ -1,0 +1,25 @@
+/** Names for the other packages of Nowcast. They may change in every release. */
+
+export { buttonOf, lookPitch } from "./actions.js";
+export { CAMERA_PLACE, readCamera, readShake } from "./camera-rules.js";
+export type { ChatElements } from "./chat/chat-panel.js";
+export { copyText } from "./dom.js";
+export type { Ending } from "./hud/close-reason.js";
+export type { HighlightElements } from "./hud/highlights.js";
+export { type IntroElements, titleOf } from "./hud/intro-card.js";
+export { helpLines, promptedActions, touchHelpLines } from "./hud/key-hints.js";
+export type { PeopleElements, PeopleListPage } from "./hud/people-list.js";
+export { readTold } from "./hud/screen-text.js";
+export type { ScreenElements } from "./hud/screen-texts.js";
+export { onTouchButton } from "./hud/touch-buttons.js";
+export { shareOutButtons } from "./input/gamepad.js";
+export type { Command } from "./input/input-collector.js";
+export { emoteKey, mouseKey } from "./input/keyboard.js";
+export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";
+export { People, type PlayerFacts } from "./people.js";
+export { PitchSender, pitchBehind } from "./pitch.js";
+export { readSound } from "./sounds.js";
+export type { Actor } from "./targets.js";
+export { WorldUi } from "./ui/world-ui.js";
+export type { VoiceElements, VoicePage } from "./voice/voice-toggle.js";
+export type { HeadsetPage } from "./xr/headset.js";
