@@ -16,7 +16,8 @@ impl Key {
 
     /// Makes the key of a piece of state.
     ///
-    /// # Panics If `key` is 0, which marks events. Such a key is the program's mistake, not the input's. For untrusted
+    /// # Panics
+    /// If `key` is 0, which marks events. Such a key is the program's mistake, not the input's. For untrusted
     /// numbers use [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {

@@ -93,7 +93,8 @@ impl Session {
         Ok(())
     }
 
-    /// Examines the whole packet before any of it takes effect.
+    /// Handles a data packet. Its number, its acknowledgement and its lanes are checked before any of it takes effect. A frame that
+    /// breaks another rule closes the session after the frames before it took effect.
     fn on_data(&mut self, now: Time, data: &Data<'_>, length: usize) -> Result<(), Broken> {
         if !self.admits(data) {
             return Ok(());

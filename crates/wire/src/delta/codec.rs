@@ -31,7 +31,8 @@ impl Codec {
     ///
     /// The values of `past` are not checked, because the receiver has these frames and has checked them.
     ///
-    /// # Errors [`DeltaError::Frame`] if the frame does not fit the layout, or if a frame in `past` has rows with another
+    /// # Errors
+    /// [`DeltaError::Frame`] if the frame does not fit the layout, or if a frame in `past` has rows with another
     /// width. [`DeltaError::TooMany`] if the frame has too many entities.
     pub fn encode(&mut self, frame: &Frame, past: &[&Frame], out: &mut Vec<u8>) -> Result<(), DeltaError> {
         let past = &past[..past.len().min(DEPTH_MAX)];

@@ -79,7 +79,8 @@ impl Scene {
 
     /// Asks the host to send a player to another room, whose rules receive the data. The player stays until it leaves.
     ///
-    /// # Errors Fails if the player is not in the world, if the name is no room name, or if the data has more than
+    /// # Errors
+    /// Fails if the player is not in the world, if the name is no room name, or if the data has more than
     /// [`CARRIED_BYTES_MAX`](crate::limits::CARRIED_BYTES_MAX) bytes.
     pub fn send_to(&mut self, player: PlayerId, room: &str, data: Value) -> Result<(), SceneError> {
         if self.player(player).is_none() {

@@ -412,6 +412,7 @@ export class Session {
       dropped[arrival] += 1;
       return;
     }
+    // Replication checks no lane numbers, so they are checked here.
     for (const frame of packet.frames) if (frame.type === "replication") this.#lanes.receiving(frame.lane);
     const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#recovery.nextNumber - 1);
     const isEliciting = packet.frames.some(({ type }) => type !== "padding" && type !== "close");
