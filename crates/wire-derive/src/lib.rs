@@ -14,7 +14,7 @@
 //! | field | `angle(8)`, `angle(16)` | radians (or an array of them) as a fraction of a turn |
 //! | field | `quat(bits)` | `[f32; 4]` or `[f64; 4]` by its smallest three components |
 //! | field | `var` | an integer (or an array of them) that takes fewer bytes when it is near zero |
-//! | variant | `other` | the variant as which unknown variants read |
+//! | variant | `other` | unknown variants are read as this variant |
 //! | variant | `default` | the variant if a writer lacks the field; by default the first variant without fields, or else the first |
 
 mod attributes;

@@ -12,7 +12,7 @@ const SILENCE_MAX: Duration = Duration::from_millis(400);
 const UNANSWERED: Duration = Duration::from_secs(1);
 /// Maximum number of times that the limit doubles.
 const DOUBLINGS_MAX: u32 = 3;
-/// One doubling ends after each period of this length without a silence.
+/// After each period of this length without a silence, the limit halves once.
 const DOUBLING: Duration = Duration::from_secs(10);
 
 /// The patience of one client. Each silence doubles it for a while: an endpoint that answers late, because it is overloaded, would

@@ -12,7 +12,7 @@ const SHORTEST_ROUND_TRIPS = 1.5;
 const UNANSWERED_US = 1_000_000;
 /** Maximum number of times that the limit doubles. */
 const DOUBLINGS_MAX = 3;
-/** One doubling ends after each period of this length without a silence. */
+/** After each period of this length without a silence, the limit halves once. */
 const DOUBLING_US = 10_000_000;
 
 /** The part of a session that a client judges its carrier by. */

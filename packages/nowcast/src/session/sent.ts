@@ -53,7 +53,7 @@ export class SentPackets {
   #missed: SentPacket[] = [];
   /** Remaining losses until the path counts as ordered again. */
   #overtaking = 0;
-  /** The longest time that a packet took that arrived after it was declared lost. */
+  /** The longest delay of a packet that arrived after it had been declared lost. */
   #overtakenUs = 0;
   largestAcknowledged = -1;
 

@@ -14,9 +14,8 @@ export interface NamedControls {
 const PLACE = /\{([a-z_][a-z0-9_]*)\}/g;
 
 /**
- * Replaces names of actions in braces by the control of the action: `{kick}` by its key, or by its button on a touch
- * screen. `{run}` and `{jump}` name the controls of the page, unless the world has actions with these names. The name of an
- * unknown action stays, without braces.
+ * Replaces action names in braces by controls: for `{kick}`, the key or the touch button. `{run}` and `{jump}` name the
+ * page's own controls, unless the world has actions with these names. The name of an unknown action stays, without braces.
  */
 export function fillStep(sentence: string, controls: NamedControls): string {
   return sentence.replace(PLACE, (_, name: string) => controlOf(name, controls));

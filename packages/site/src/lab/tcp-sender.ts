@@ -17,7 +17,7 @@ export interface Segment {
   readonly start: number;
   end: number;
   sentAtUs: number;
-  /** The order of the newest copy among all sent copies. */
+  /** When the newest copy was sent, as its position among all sent copies. */
   order: number;
   state: "sent" | "lost" | "arrived";
   wasRepeated: boolean;

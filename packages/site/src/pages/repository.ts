@@ -32,7 +32,7 @@ export function childrenOf(folder: string, files: ReadonlySet<string>): readonly
   return [...children].sort();
 }
 
-/** The path from the root of the repository that a relative link of `file` names. */
+/** Resolves a relative link in `file` to a path from the repository's root. */
 export function targetOf(file: string, link: string): string {
   return posix.join(posix.dirname(file), link).replace(/\/$/, "");
 }

@@ -16,7 +16,7 @@ export interface Cast {
 /** The obstacles for bodies. The camera, the feet and the eyes test rays against them. */
 export class Obstacles {
   readonly #props: Prop[] = [];
-  /** Those of them that may move. */
+  /** The obstacles that may move. */
   readonly #loose: Prop[] = [];
 
   add(prop: Prop): void {
