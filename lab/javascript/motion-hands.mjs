@@ -37,7 +37,7 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
         const attributes = kind === "hand" ? { left: side === 1 } : {};
         const id = await wearer.spawn(kind, {
           position: place.position,
-          rotation: place.rotation,
+          quaternion: place.quaternion,
           attributes,
         });
         const truth = /** @type {Map<number, Place>} */ (new Map());
@@ -119,8 +119,8 @@ function poseAt([x, y, z], side, atS) {
   const [now, soon] = [place(atS), place(atS + 0.001)];
   const turn = 0.5 * Math.sin(4 * atS);
   /** @type {import("nowcast/world").Quaternion} */
-  const rotation = [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)];
+  const quaternion = [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)];
   /** @type {(axis: 0 | 1 | 2) => number} */
   const speed = (axis) => (soon[axis] - now[axis]) * 1000;
-  return { position: now, rotation, velocity: /** @type {Place} */ ([speed(0), speed(1), speed(2)]) };
+  return { position: now, quaternion, velocity: /** @type {Place} */ ([speed(0), speed(1), speed(2)]) };
 }

@@ -163,7 +163,7 @@ export async function predictionOf(world) {
     world.frame(performance.now());
     return world.display.prediction;
   });
-  return /** @type {import("nowcast/world").Prediction} */ (world.display.prediction);
+  return /** @type {NonNullable<import("nowcast/world").Display["prediction"]>} */ (world.display.prediction);
 }
 
 /**

@@ -47,12 +47,12 @@ const block = { ...person, name: "block", walker: undefined };
 const floor = { ...block, name: "floor", body: { motion: "fixed", shape: "box", size: [100, 1, 100] } };
 const entities = new Map();
 for (let id = 1; id <= ENTITIES; id++) {
-  const [position, rotation] = [
+  const [position, quaternion] = [
     [id, 0, 0],
     [0, 0, 0, 1],
   ];
   const kind = id <= AVATARS ? person : block;
-  entities.set(id, { id, kind, scale: [1, 1, 1], attributes: {}, position, rotation, tick: 0 });
+  entities.set(id, { id, kind, scale: [1, 1, 1], attributes: {}, position, quaternion, tick: 0 });
 }
 const scale = [1, 1, 1];
 const ground = {
@@ -61,7 +61,7 @@ const ground = {
   scale,
   attributes: {},
   position: [0, -1.4, 0],
-  rotation: [0, 0, 0, 1],
+  quaternion: [0, 0, 0, 1],
   tick: 0,
 };
 entities.set(ground.id, ground);

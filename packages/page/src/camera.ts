@@ -18,7 +18,7 @@ const SHOULDER_M = 0.8;
 
 /** An entity with the rotation that the world gave to it: a quaternion in the order x, y, z, w. */
 export interface Placed {
-  readonly rotation: readonly [number, number, number, number];
+  readonly quaternion: readonly [number, number, number, number];
 }
 
 /**
@@ -120,7 +120,7 @@ export class OrbitCamera {
    * Faces the direction in which the world placed an entity. A predicted pose of a new avatar still has the direction of
    * the previous input.
    */
-  faceEntity({ rotation: [qx, qy, qz, qw] }: Placed): void {
+  faceEntity({ quaternion: [qx, qy, qz, qw] }: Placed): void {
     this.face({ qx, qy, qz, qw });
   }
 

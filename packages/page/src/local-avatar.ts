@@ -19,7 +19,7 @@ const HIDE_NEARER_M = 1.15;
 const EYES_M = 0.62;
 /** Speed of the camera for players without a body, in metres a second. */
 const WATCHING_SPEED = 9;
-const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
+const UNTURNED: Placed = { quaternion: [0, 0, 0, 1] };
 
 /** A joined world, and the poses of its entities in this frame. */
 export interface AvatarWorld {

@@ -98,7 +98,7 @@ const playersOf = ({ players }: World): readonly Player[] =>
 
 /** All players, in the order of their arrival. */
 export function usePlayers(): readonly Player[] {
-  return useWorldList(["player", "left", "welcome"], playersOf);
+  return useWorldList(["joined", "renamed", "avatar", "left", "welcome"], playersOf);
 }
 
 /**
@@ -118,7 +118,7 @@ const avatarOf = ({ avatar }: World): Entity | undefined => avatar;
 
 /** The local avatar; `undefined` while it is not in the world. The object changes in place: {@link useAttribute}. */
 export function useAvatar(): Entity | undefined {
-  return useWorldValue(["spawn", "despawn", "player"], avatarOf);
+  return useWorldValue(["spawn", "despawn", "joined", "avatar"], avatarOf);
 }
 
 /** One entity; `undefined` while it is not in the world. */
@@ -128,24 +128,26 @@ export function useEntity(id: EntityId | undefined): Entity | undefined {
 }
 
 /**
- * The entities of a kind. The component renders again when an entity of this kind enters, leaves, or changes an attribute,
- * but not when an entity moves.
+ * The entities of a kind. The component renders again only when an entity of this kind enters or leaves. Show attributes by
+ * {@link useAttribute}.
  */
 export function useEntities(kind: string): readonly Entity[] {
   const read = useCallback((world: World) => [...world.entitiesOf(kind)], [kind]);
   const concerns = useCallback(
-    (event: WorldEvents["spawn" | "despawn" | "change"]) => {
-      // An entity may have become another kind, or have been of this kind before.
-      if ("entity" in event) return event.entity.kind.name === kind || event.parts.includes("kind");
-      return event.entities.some((entity) => entity.kind.name === kind);
-    },
+    // An entity may have become another kind, or have been of this kind before.
+    (event: WorldEvents["spawn" | "despawn" | "change"]) =>
+      "parts" in event ? event.parts.includes("kind") : event.entity.kind.name === kind,
     [kind],
   );
   return useWorldList(["spawn", "despawn", "change"], read, concerns);
 }
 
 /** An attribute of an entity. The component renders again when the attribute changes. */
-export function useAttribute<T = unknown>(id: EntityId | undefined, attribute: string): T | undefined {
+export function useAttribute<T = unknown>(
+  of: Entity | EntityId | undefined,
+  attribute: string,
+): T | undefined {
+  const id = typeof of === "object" ? of.id : of;
   const read = useCallback(
     ({ entities }: World) =>
       (id === undefined ? undefined : entities.get(id)?.attributes[attribute]) as T | undefined,

@@ -127,19 +127,17 @@ export class WorldView implements PoseSource {
         for (const entity of world.entities.values()) this.#change(entity);
         this.#retrack();
       }),
-      world.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.#add(entity);
-      }),
+      world.on("spawn", ({ entity }) => this.#add(entity)),
       world.on("change", ({ entity, names, parts }) => {
         if (parts.length > 0 || isShown(names)) this.#change(entity);
       }),
-      world.on("despawn", ({ entities }) => {
-        for (const { id } of entities) {
-          scene.remove(id);
-          scene.tracking?.remove(id);
-        }
+      world.on("despawn", ({ entity: { id } }) => {
+        scene.remove(id);
+        scene.tracking?.remove(id);
       }),
-      world.on("player", ({ player }) => this.#called(player)),
+      ...(["joined", "renamed", "avatar"] as const).map((type) =>
+        world.on(type, ({ player }) => this.#called(player)),
+      ),
       world.on("left", ({ player }) => this.#uncalled(player)),
     );
   }
@@ -197,6 +195,6 @@ export class WorldView implements PoseSource {
   }
 }
 
-function poseOf({ position: [x, y, z], rotation: [qx, qy, qz, qw] }: Entity): Pose {
+function poseOf({ position: [x, y, z], quaternion: [qx, qy, qz, qw] }: Entity): Pose {
   return { x, y, z, qx, qy, qz, qw };
 }

@@ -184,7 +184,9 @@ export class WorldConnection {
       world.on("status", (event) => listener.statusChanged(event.status)),
       world.on("welcome", ({ room, world }) => listener.welcomed(room, world)),
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
-      world.on("player", (event) => listener.playerChanged(event.player)),
+      ...(["joined", "renamed", "avatar"] as const).map((type) =>
+        world.on(type, ({ player }) => listener.playerChanged(player)),
+      ),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", ({ place }) => listener.screenChanged(place)),
       world.on("event", ({ name, payload }) => {

@@ -134,7 +134,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
       const check = (): void => {
         if (this.#isThere) resolve();
       };
-      const releases = (["define", "player"] as const).map((type) => this.emitter.on(type, check));
+      const releases = (["define", "joined"] as const).map((type) => this.emitter.on(type, check));
       return () => {
         for (const release of releases) release();
       };
@@ -146,7 +146,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
       const check = (): void => {
         if (this.avatar !== undefined) resolve(this.avatar);
       };
-      const releases = [this.emitter.on("spawn", check), this.emitter.on("player", check)];
+      const releases = (["spawn", "joined", "avatar"] as const).map((type) => this.emitter.on(type, check));
       return () => {
         for (const release of releases) release();
       };
@@ -168,9 +168,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     this.emitter.on("owner", ({ entity }) => {
       if (entity.owner !== this.playerId) this.#ownership.lost(entity.id);
     });
-    this.emitter.on("despawn", ({ entities }) => {
-      for (const { id } of entities) this.#ownership.lost(id);
-    });
+    this.emitter.on("despawn", ({ entity }) => this.#ownership.lost(entity.id));
     open.then((loaded) => this.#loaded(loaded)).catch((error) => this.lost(asNowcastError(error), undefined));
   }
 
@@ -243,7 +241,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     if (entity === undefined) return false;
     const [x, y, z] = entity.position;
     Object.assign(out.position, { x, y, z });
-    const [qx, qy, qz, qw] = entity.rotation;
+    const [qx, qy, qz, qw] = entity.quaternion;
     Object.assign(out.quaternion, { x: qx, y: qy, z: qz, w: qw });
     return true;
   }

@@ -26,7 +26,7 @@ export interface EntityDescription {
 
 export interface EntityPose {
   readonly position: Vec3;
-  readonly rotation: Quaternion;
+  readonly quaternion: Quaternion;
 }
 
 /** The changes that a description made; both lists are empty if the description changed nothing. */
@@ -50,7 +50,7 @@ class LiveEntity implements Entity {
   attributes: WorldRecord;
   owner: PlayerId | undefined;
   readonly position: MutableVec3;
-  readonly rotation: [number, number, number, number];
+  readonly quaternion: [number, number, number, number];
   tick: number;
   stillTick: number | undefined = undefined;
   hasJumped = false;
@@ -66,7 +66,7 @@ class LiveEntity implements Entity {
     this.attributes = spawned.attributes;
     this.owner = spawned.owner;
     this.position = [...spawned.position];
-    this.rotation = [...spawned.rotation];
+    this.quaternion = [...spawned.quaternion];
     this.tick = tick;
   }
 }
@@ -127,10 +127,10 @@ export class EntityTable {
   }
 
   /** Moves an entity to a pose. Returns false if it has this pose already. */
-  place(entity: Entity, { position, rotation }: EntityPose, tick: number): boolean {
-    if (isSameVector(entity.position, position) && isSameVector(entity.rotation, rotation)) return false;
+  place(entity: Entity, { position, quaternion }: EntityPose, tick: number): boolean {
+    if (isSameVector(entity.position, position) && isSameVector(entity.quaternion, quaternion)) return false;
     const live = entity as LiveEntity;
-    put(live, position, rotation);
+    put(live, position, quaternion);
     live.tick = tick;
     live.stillTick = undefined;
     live.hasJumped = false;
@@ -153,7 +153,7 @@ export class EntityTable {
 
 function put(entity: LiveEntity, position: Vec3, rotation: Quaternion): void {
   for (let axis = 0; axis < 3; axis++) entity.position[axis] = position[axis]!;
-  for (let part = 0; part < 4; part++) entity.rotation[part] = rotation[part]!;
+  for (let part = 0; part < 4; part++) entity.quaternion[part] = rotation[part]!;
 }
 
 function isSameVector(a: readonly number[], b: readonly number[]): boolean {

@@ -62,7 +62,7 @@ export class Ownership {
   }
 
   spawn(kind: string, options: SpawnOptions): Promise<EntityId> {
-    const { position, rotation, attributes = {} } = options;
+    const { position, quaternion: rotation, attributes = {} } = options;
     const place = { position: vec3(position, "position"), rotation: quaternion(rotation ?? UPRIGHT) };
     checkAttributes(attributes);
     return this.#ask((number) => ({ type: "spawn", number, kind, ...place, attributes }), options);
@@ -128,7 +128,7 @@ export class Ownership {
     return this.#granted.has(id) || (playerId !== undefined && entities.get(id)?.owner === playerId);
   }
 
-  #goal(id: EntityId, { position, rotation, velocity, spin }: OwnedPose): TargetPose {
+  #goal(id: EntityId, { position, quaternion: rotation, velocity, spin }: OwnedPose): TargetPose {
     const moves = velocity !== undefined || spin !== undefined;
     return {
       position: vec3(position, "position"),
@@ -141,7 +141,7 @@ export class Ownership {
 
   #rotationOf(id: EntityId): Quaternion {
     const entity = this.#world.entities.get(id);
-    return entity === undefined ? UPRIGHT : [...entity.rotation];
+    return entity === undefined ? UPRIGHT : [...entity.quaternion];
   }
 
   #ask(request: (number: number) => OwnerRequest, { signal }: WaitOptions): Promise<EntityId> {

@@ -23,12 +23,8 @@ export function watchEntities(
   let stopped = false;
   const releases = [
     world.on("status", ({ status }) => status === "closed" && stop()),
-    world.on("spawn", ({ entities }) => {
-      for (const entity of entities) enter(entity);
-    }),
-    world.on("despawn", ({ entities }) => {
-      for (const entity of entities) leave(entity);
-    }),
+    world.on("spawn", ({ entity }) => enter(entity)),
+    world.on("despawn", ({ entity }) => leave(entity)),
     world.on("change", ({ entity, parts }) => {
       if (!parts.includes("kind")) return;
       if (!fits(entity)) leave(entity);

@@ -59,7 +59,7 @@ export class WorldState {
     this.players.clear();
     const places = this.screen.clear();
     this.playerId = playerId;
-    if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason: "gone" });
+    for (const entity of entities) this.#emitter.emit("despawn", { entity, reason: "gone" });
     for (const player of players) this.#emitter.emit("left", { player });
     for (const place of places) this.#emitter.emit("screen", { place, value: null });
   }
@@ -89,8 +89,8 @@ export class WorldState {
       if (known === undefined) unknown.set(entity.id, entity);
       else this.change(known, entity, entity, tick);
     }
-    if (unknown.size === 0) return;
-    this.#emitter.emit("spawn", { entities: this.table.spawn([...unknown.values()], tick) });
+    for (const entity of this.table.spawn([...unknown.values()], tick))
+      this.#emitter.emit("spawn", { entity });
   }
 
   /** Sets the description of an entity, and its pose if there is one. */
@@ -103,26 +103,26 @@ export class WorldState {
   }
 
   despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {
-    const entities = this.table.despawn(ids);
-    if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason });
+    for (const entity of this.table.despawn(ids)) this.#emitter.emit("despawn", { entity, reason });
   }
 
   setPlayer(id: PlayerId, name: string, avatarId: EntityId | undefined): void {
-    let player = this.players.get(id);
-    if (player?.name === name && player.avatarId === avatarId) return;
-    if (player === undefined) {
+    const known = this.players.get(id);
+    if (known === undefined) {
       if (this.players.size >= PLAYERS_MAX) {
         throw new NowcastError("peer-misbehaved", `a world of more than ${PLAYERS_MAX} players`, {
           code: "limit_exceeded",
         });
       }
-      player = { id, name, avatarId };
+      const player = { id, name, avatarId };
       this.players.set(id, player);
-    } else {
-      player.name = name;
-      player.avatarId = avatarId;
+      return this.#emitter.emit("joined", { player });
     }
-    this.#emitter.emit("player", { player });
+    const { name: nameBefore, avatarId: avatarBefore } = known;
+    known.name = name;
+    known.avatarId = avatarId;
+    if (name !== nameBefore) this.#emitter.emit("renamed", { player: known });
+    if (avatarId !== avatarBefore) this.#emitter.emit("avatar", { player: known });
   }
 
   removePlayer(id: PlayerId): void {

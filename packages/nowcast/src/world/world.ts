@@ -124,7 +124,7 @@ export interface Entity {
   readonly kind: Kind;
   /** Factors that scale the kind's shape along the entity's own axes. */
   readonly scale: Vec3;
-  /** The entity to which this one is attached. `position` and `rotation` are still in world coordinates. */
+  /** The entity to which this one is attached. `position` and `quaternion` are still in world coordinates. */
   readonly parent: EntityId | undefined;
   /** The player that owns the entity and may move it; `undefined` if the server owns it. */
   readonly owner: PlayerId | undefined;
@@ -135,8 +135,8 @@ export interface Entity {
   readonly attributes: WorldRecord;
   /** The centre, in metres. */
   readonly position: Vec3;
-  /** x, y, z, w, with length 1. `quaternionToEuler` converts it to angles. */
-  readonly rotation: Quaternion;
+  /** x, y, z, w, with length 1. */
+  readonly quaternion: Quaternion;
   /** World step at which the last received pose change happened. */
   readonly tick: number;
   /** World step up to which the entity kept its earlier pose, if known (only sessions report this step). */
@@ -152,7 +152,7 @@ export interface EntityPath {
   /** World step at which the path begins. */
   readonly startTick: number;
   /** Returns the pose this many steps later. */
-  after(steps: number): { readonly position: Vec3; readonly rotation: Quaternion };
+  after(steps: number): { readonly position: Vec3; readonly quaternion: Quaternion };
 }
 
 /**
@@ -174,7 +174,7 @@ export interface Player {
 export interface OwnedPose {
   readonly position: Vec3;
   /** The target rotation; by default the entity's current rotation. */
-  readonly rotation?: Quaternion | undefined;
+  readonly quaternion?: Quaternion | undefined;
   /**
    * The entity's velocity in metres a second, if known. The server extrapolates the pose with it for a tenth of a
    * second.
@@ -187,7 +187,7 @@ export interface OwnedPose {
 /** An entity's initial state, when an owner spawns the entity. */
 export interface SpawnOptions extends WaitOptions {
   readonly position: Vec3;
-  readonly rotation?: Quaternion | undefined;
+  readonly quaternion?: Quaternion | undefined;
   /**
    * Attributes that differ from their defaults. Only attributes that an owner may set are allowed.
    */
@@ -364,12 +364,11 @@ export interface WorldEvents {
    */
   define: { readonly definition: Definition };
   /**
-   * Entities that are new or came into sight. An entity that was out of sight before is another
-   * object with the same id.
+   * An entity is new, or came into sight. An entity that was out of sight before is another object with the same id.
    */
-  spawn: { readonly entities: readonly Entity[] };
-  /** Entities left `World.entities`. The event has their last known values. */
-  despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
+  spawn: { readonly entity: Entity };
+  /** An entity left `World.entities`. The event has its last known values. */
+  despawn: { readonly entity: Entity; readonly reason: DespawnReason };
   /**
    * `names` lists the changed attributes, `parts` the other changes. One event may have both, because a server sends
    * all changes of one step as one value.
@@ -394,8 +393,14 @@ export interface WorldEvents {
      */
     readonly ackedInputSequence: number;
   };
-  /** A player joined, or a player's name or avatar changed. */
-  player: { readonly player: Player };
+  /**
+   * A player joined. After a welcome, the players who are already there follow, and this client's own player is the last.
+   */
+  joined: { readonly player: Player };
+  /** A player has another name. */
+  renamed: { readonly player: Player };
+  /** A player has another avatar, or none. */
+  avatar: { readonly player: Player };
   /** A player left. The event has its last known values. */
   left: { readonly player: Player };
   /** The value at a place on the screen changed; `null` when it was removed. */

@@ -74,7 +74,7 @@ describe("a world", () => {
     it("receives the definition before any entity", async () => {
       const world = join();
       const told: string[] = [];
-      for (const type of ["define", "player", "spawn"] as const) world.on(type, () => told.push(type));
+      for (const type of ["define", "joined", "spawn"] as const) world.on(type, () => told.push(type));
       await world.ready;
       expect(told[0]).toBe("define");
       const { kinds, actions, events } = world.definition!;
@@ -162,7 +162,7 @@ describe("a world", () => {
     it("sends a new name to all clients", async () => {
       const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
       await waitFor("Ben in Ada's world", () => nameOf(ada, ben) === "Ben");
-      const players = collect(ada, "player");
+      const players = collect(ada, "renamed");
       ben.rename("Benjamin");
       await waitFor("the name", () => nameOf(ada, ben) === "Benjamin");
       expect(players).toMatchObject([{ player: { id: ben.playerId, avatarId: ben.avatarId } }]);
@@ -293,7 +293,7 @@ describe("a world", () => {
       ben.rename("Too Late");
       ben.setRate(60);
       expect(ben.stats.unsentActions).toBe(3);
-      const isGone = () => gone.some(({ entities }) => entities.some(({ id }) => id === ben.avatarId));
+      const isGone = () => gone.some(({ entity }) => entity.id === ben.avatarId);
       await waitFor("Ben to be gone", () => isGone() && left.length === 1);
       expect(left).toMatchObject([{ player: { id: ben.playerId } }]);
       expect(told.length).toBe(before);
@@ -415,7 +415,7 @@ describe("a world", () => {
       expect(welcomes).toMatchObject([{ networkHz: 30 }]);
       expect(nameOf(world)).toBe("Ada L.");
       // All state of the first world was removed before any event of the second.
-      expect(gone[0]!.entities.length).toBe(before);
+      expect(gone.length).toBe(before);
       expect(world.stats).toMatchObject({ reconnects: 1, unsentActions: 1 });
     });
   });

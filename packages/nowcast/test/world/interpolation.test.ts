@@ -63,7 +63,7 @@ function entity(id: number): Entity {
     attributes: {},
     owner: undefined,
     position: [0, 0, 0],
-    rotation: [0, 0, 0, 1],
+    quaternion: [0, 0, 0, 1],
     tick: 0,
   };
 }
@@ -459,9 +459,9 @@ describe("interpolation", () => {
     const interpolator = interpolatorOf(world, RECORDED);
     world.welcome(0);
     const turned = world.body as Mutable<Entity>;
-    turned.rotation = turnedBy(3);
+    turned.quaternion = turnedBy(3);
     world.snapshot(0, 0);
-    turned.rotation = turnedBy(-3);
+    turned.quaternion = turnedBy(-3);
     world.snapshot(6, 100);
     const [start, end, middle] = [new Float64Array(4), new Float64Array(4), new Float64Array(4)];
     eulerToQuaternion(0, 3, 0, start);
@@ -483,10 +483,10 @@ describe("interpolation", () => {
     const interpolator = interpolatorOf(world, RECORDED);
     world.welcome(0);
     play(world, interpolator, { seconds: 4, ticks: 6, delayMs: () => 40 });
-    world.emitter.emit("despawn", { entities: [world.body], reason: "gone" });
+    world.emitter.emit("despawn", { entity: world.body, reason: "gone" });
     expect(interpolator.place(world.body.id, createPoseBuffer())).toBe(false);
     world.welcome(1_000_000);
-    world.emitter.emit("spawn", { entities: [world.body] });
+    world.emitter.emit("spawn", { entity: world.body });
     world.snapshot(1_000_000, 5000);
     interpolator.sample(5016);
     expect(interpolator.tick).toBeCloseTo(1_000_000, -2);

@@ -90,7 +90,7 @@ describe("a motion row", () => {
         state.advance(wanted - done);
         done = wanted;
         expect(bitsOf(state.position), `after ${wanted} steps`).toEqual(position);
-        expect(bitsOf(state.rotation), `after ${wanted} steps`).toEqual(rotation);
+        expect(bitsOf(state.quaternion), `after ${wanted} steps`).toEqual(rotation);
         const values = new Int32Array(19);
         state.writeRow(values, units);
         expect([...values], `after ${wanted} steps`).toEqual(nearest);
@@ -135,7 +135,7 @@ describe("a replica of bodies in flight", () => {
       expect(row.grain.isMotion, `entity ${id}`).toBe(is_motion);
       if (!is_motion) continue;
       const shown = row.pose!;
-      expect(singleBitsOf([...shown.position, ...shown.rotation]), `entity ${id}`).toEqual(pose);
+      expect(singleBitsOf([...shown.position, ...shown.quaternion]), `entity ${id}`).toEqual(pose);
     }
     expect(reported).toBeGreaterThan(200);
     expect(corrected, "rows that arrived late").toBeGreaterThan(0);

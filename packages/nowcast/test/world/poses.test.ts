@@ -88,9 +88,9 @@ function posesOf(world: FakeWorld, motions?: AvatarMotions): Poses {
 function predictAvatar(write: (pose: PoseBuffer) => void): { poses: Poses; world: FakeWorld } {
   const world = new FakeWorld({ ...kind("person", [1, 1, 1]), walker: {} });
   vi.spyOn(WalkerPrediction.prototype, "pose").mockImplementation((pose) => {
-    const { position, rotation } = world.avatar;
+    const { position, quaternion } = world.avatar;
     pose.position.set(position);
-    pose.quaternion.set(rotation);
+    pose.quaternion.set(quaternion);
     write(pose);
   });
   return { poses: posesOf(world, {}), world };
@@ -125,7 +125,7 @@ it("an attached entity keeps its distance while the avatar turns by a third betw
   for (let tick = 1; tick <= 40; tick++) {
     const yaw = tick * 2;
     for (const entity of [avatar, flag]) {
-      entity.rotation = [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
+      entity.quaternion = [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
       entity.tick = tick * 3;
     }
     // Positions of the protocol are rounded.
@@ -232,7 +232,7 @@ it("an avatar with a step function glides to the server's pose after a push", ()
 it("a new avatar keeps the direction in which the world placed it until the page gives an input", () => {
   const walker = { ...kind("person", [1, 1, 1]), walker: {} };
   const world = new FakeWorld(walker);
-  world.entities.get(AVATAR)!.rotation = [0, Math.sin(0.5), 0, Math.cos(0.5)];
+  world.entities.get(AVATAR)!.quaternion = [0, Math.sin(0.5), 0, Math.cos(0.5)];
   const poses = posesOf(world, {});
   world.welcome();
   poses.frame(performance.now());
@@ -261,7 +261,7 @@ it.each([21, 70])("a rider is drawn on its cart at %i m/s, whichever of their up
     const moved = [cart, block, ball].filter(() => tick < 30 || random() > 0.05);
     for (const entity of moved) {
       const beside = (entity.id - AVATAR) * 1.5;
-      entity.rotation = [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
+      entity.quaternion = [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
       entity.position = [(tick / 60) * speed + beside * Math.cos(yaw), 1, -beside * Math.sin(yaw)];
       entity.tick = tick;
     }

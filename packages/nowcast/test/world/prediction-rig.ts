@@ -71,7 +71,7 @@ export function entityOf(id: number, of: Kind, position: [number, number, number
     parent: undefined,
     owner: undefined,
     attributes: {},
-    rotation: [0, 0, 0, 1] as const,
+    quaternion: [0, 0, 0, 1] as const,
   };
   return { id: id as EntityId, kind: of, position, tick: 0, ...base };
 }
@@ -374,7 +374,7 @@ export class Rig {
       if (platform !== undefined) {
         platform.position = place.map((metres) => Math.round(metres * 1024) / 1024) as typeof place;
         const half = Math.round(yaw * 8192) / 8192 / 2;
-        platform.rotation = [0, Math.sin(half), 0, Math.cos(half)];
+        platform.quaternion = [0, Math.sin(half), 0, Math.cos(half)];
         platform.tick = tick;
         moved.push(platform);
       }

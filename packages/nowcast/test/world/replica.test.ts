@@ -115,19 +115,19 @@ describe("a replica", () => {
   });
 
   it("turns rows into metres and unit quaternions", () => {
-    const pose = { position: [0, 0, 0], rotation: [0, 0, 0, 0] };
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 0] };
     const read = (grain: number, ...row: number[]): void =>
       Grain.of(grain)!.readPose({ values: Int32Array.of(0, ...row), at: 1 }, pose);
     read(FINEST, 1024, -512, 0, 3, 2048, 2048, 2048);
     expect(pose.position).toEqual([1, -0.5, 0]);
-    expect(Math.hypot(...pose.rotation)).toBeCloseTo(1, 10);
-    expect(pose.rotation[3]).toBeGreaterThan(0.999);
+    expect(Math.hypot(...pose.quaternion)).toBeCloseTo(1, 10);
+    expect(pose.quaternion[3]).toBeGreaterThan(0.999);
     read(7 * 16 + 10, 1024, -512, 0, 0, 512, 512, 1023);
     expect(pose.position).toEqual([8, -4, 0]);
-    expect(pose.rotation[3]).toBeCloseTo(Math.SQRT1_2, 10);
+    expect(pose.quaternion[3]).toBeCloseTo(Math.SQRT1_2, 10);
     // The three smaller components are too long together: the rotation is scaled to length 1.
     read(FINEST, 0, 0, 0, 3, 4095, 4095, 4095);
-    expect(Math.hypot(...pose.rotation)).toBeCloseTo(1, 10);
+    expect(Math.hypot(...pose.quaternion)).toBeCloseTo(1, 10);
   });
 
   it("refuses rows of a grain that there is not", () => {

@@ -100,14 +100,13 @@ class Play {
     this.random = mulberry32(seed);
     const { entities, players, screen: shown } = this.heard;
     this.emitter.on("spawn", (event) => {
-      for (const { id, attributes } of event.entities) {
-        expect(entities.has(id), `${id} spawned twice`).toBe(false);
-        entities.set(id, attributes);
-      }
+      const { id, attributes } = event.entity;
+      expect(entities.has(id), `${id} spawned twice`).toBe(false);
+      entities.set(id, attributes);
     });
-    this.emitter.on("despawn", (event) => {
-      for (const { id } of event.entities) expect(entities.delete(id), `${id} gone twice`).toBe(true);
-    });
+    this.emitter.on("despawn", ({ entity: { id } }) =>
+      expect(entities.delete(id), `${id} gone twice`).toBe(true),
+    );
     this.emitter.on("change", (event) => {
       const before = entities.get(event.entity.id) as WorldRecord;
       const after = event.entity.attributes;
@@ -116,7 +115,9 @@ class Play {
       expect([...event.names].sort()).toEqual(differing.sort());
       entities.set(event.entity.id, after);
     });
-    this.emitter.on("player", (event) => players.set(event.player.id, event.player.name));
+    for (const type of ["joined", "renamed"] as const) {
+      this.emitter.on(type, ({ player }) => players.set(player.id, player.name));
+    }
     this.emitter.on("left", (event) => expect(players.delete(event.player.id)).toBe(true));
     this.emitter.on("screen", ({ place, value }) => {
       if (value === null) shown.delete(place);
@@ -300,8 +301,8 @@ describe("a scene", () => {
   it("distinguishes entities out of sight from removed ones, and shows their position when they return", () => {
     const { scene, state, emitter } = new Play(1);
     const told: unknown[] = [];
-    emitter.on("spawn", ({ entities }) => told.push(["spawn", entities[0]!.id, entities[0]!.position[0]]));
-    emitter.on("despawn", ({ entities, reason }) => told.push([reason, entities[0]!.id]));
+    emitter.on("spawn", ({ entity }) => told.push(["spawn", entity.id, entity.position[0]]));
+    emitter.on("despawn", ({ entity, reason }) => told.push([reason, entity.id]));
     scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
     const at = (tick: number, group: number, x: number): Uint8Array => {
       return payload(tick, 0, [{ group, tick, rows: new Map([[5, [x, 0, 0]]]) }]);

@@ -149,7 +149,7 @@ describe("messages of a server on a session", () => {
     expect(world.entities.has(SHEEP)).toBe(false);
     server.replicate(payload(110, 0, [{ group: 0, tick: 109, rows: new Map([[SHEEP, [4, 0, -4]]]) }]));
     await waitFor("the entity with a row", () => world.entities.has(SHEEP));
-    expect(spawns.map(({ entities }) => entities.map(({ id }) => id))).toEqual([[8], [SHEEP]]);
+    expect(spawns.map(({ entity }) => entity.id)).toEqual([8, SHEEP]);
     expect(world.entities.get(SHEEP)).toMatchObject({
       scale: [1, 2, 1],
       parent: 8,
@@ -169,8 +169,9 @@ describe("messages of a server on a session", () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
-    const [players, left, screens] = [
-      collect(world, "player"),
+    const [avatars, renamed, left, screens] = [
+      collect(world, "avatar"),
+      collect(world, "renamed"),
       collect(world, "left"),
       collect(world, "screen"),
     ];
@@ -194,7 +195,7 @@ describe("messages of a server on a session", () => {
     server.say({ Report: { outcome: "RolledBack", version: 4, text: "world.luau:3: oh" } });
     server.put(PLAYERS_KEY + 5, new Uint8Array(0));
     await waitFor("the player to be gone", () => left.length === 1);
-    expect(players.length).toBe(2);
+    expect([avatars.length, renamed.length]).toEqual([1, 1]);
     expect(shorn).toEqual([{ payload: { sheep: 7 } }]);
     expect(refusals).toEqual([{ action: "shear", reason: "too far" }]);
     expect(reports).toEqual([{ outcome: "rolled_back", version: 4, text: "world.luau:3: oh" }]);

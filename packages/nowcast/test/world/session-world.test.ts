@@ -95,14 +95,14 @@ describe("a world on a session", () => {
     const ada = await joined("talk", { name: "Ada" });
     const ben = await joined("talk", { name: "Ben" });
     await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
-    const [chats, players, gone] = [collect(ada, "chat"), collect(ada, "player"), collect(ada, "despawn")];
+    const [chats, players, gone] = [collect(ada, "chat"), collect(ada, "renamed"), collect(ada, "despawn")];
     ben.chat("<b>hello</b>");
     ben.rename("Benjamin");
     await waitFor("the line", () => chats.length === 1);
     expect(chats[0]).toEqual({ from: ben.playerId, name: "Ben", text: "<b>hello</b>" });
     await waitFor("the name", () => players.some(({ player }) => player.name === "Benjamin"));
     ben.close();
-    await waitFor("Ben to be gone", () => gone.some(({ entities }) => entities[0]?.id === ben.avatarId));
+    await waitFor("Ben to be gone", () => gone.some(({ entity }) => entity.id === ben.avatarId));
     const { link, pingMs, snapshots } = ada.stats;
     expect(link).toMatchObject({ carrier: "WebSocket", loss: 0, resumed: 0 });
     expect(pingMs).toBeGreaterThan(0);
@@ -124,8 +124,8 @@ describe("a world on a session", () => {
     expect(avatar.id).toBe(world.avatarId);
     expect(world.avatar).toBe(avatar);
     // It stands upright, to the precision of its kind.
-    expect(Math.hypot(avatar.rotation[0], avatar.rotation[2])).toBeLessThan(0.002);
-    expect(Math.hypot(...avatar.rotation)).toBeCloseTo(1, 9);
+    expect(Math.hypot(avatar.quaternion[0], avatar.quaternion[2])).toBeLessThan(0.002);
+    expect(Math.hypot(...avatar.quaternion)).toBeCloseTo(1, 9);
     const gone = joinWorld(`nowcast://localhost:${server.port}/avatar-gone`);
     gone.close();
     await expect(gone.joined).rejects.toMatchObject({ code: "closed_here" });

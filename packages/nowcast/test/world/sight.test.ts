@@ -98,7 +98,7 @@ function* plays(): Generator<Play> {
 /** Metres of a row, as the world has them. */
 function positionOf({ row, grain }: Shown): readonly number[] {
   const position = [0, 0, 0];
-  Grain.of(grain)!.readPose({ values: Int32Array.from(row), at: 0 }, { position, rotation: [] });
+  Grain.of(grain)!.readPose({ values: Int32Array.from(row), at: 0 }, { position, quaternion: [] });
   return position;
 }
 

@@ -19,13 +19,13 @@ class FakeWorld {
   spawn(id: number, of: typeof BALL, attributes: Record<string, unknown> = {}): void {
     const entity = { ...entityOf(id, of, [0, 0, 0]), attributes };
     this.entities.set(entity.id, entity);
-    this.emitter.emit("spawn", { entities: [entity] });
+    this.emitter.emit("spawn", { entity });
   }
 
   despawn(id: number): void {
     const entity = this.entities.get(id as EntityId)!;
     this.entities.delete(entity.id);
-    this.emitter.emit("despawn", { entities: [entity], reason: "gone" });
+    this.emitter.emit("despawn", { entity, reason: "gone" });
   }
 
   get asWorld(): World {

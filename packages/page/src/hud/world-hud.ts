@@ -215,7 +215,9 @@ export class WorldHud {
     window.addEventListener("pointerdown", touched, { capture: true, signal });
     const options = { signal };
     world.on("welcome", () => this.people.clear(), options);
-    world.on("player", ({ player }) => this.#changePeople(() => this.people.update(player)), options);
+    for (const type of ["joined", "renamed", "avatar"] as const) {
+      world.on(type, ({ player }) => this.#changePeople(() => this.people.update(player)), options);
+    }
     world.on("left", ({ player }) => this.#changePeople(() => this.people.remove(player.id)), options);
     world.on("screen", () => this.#showScreen(), options);
     world.on("status", () => this.#showStatus(), options);

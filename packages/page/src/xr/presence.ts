@@ -147,7 +147,7 @@ export class Presence {
       const { x, y, z, qx, qy, qz, qw } = state.pose;
       this.#world.move(part.id, {
         position: [x, y, z],
-        rotation: [qx, qy, qz, qw],
+        quaternion: [qx, qy, qz, qw],
         velocity: bounded(state.velocity),
       });
     }
@@ -204,7 +204,7 @@ export class Presence {
     const attributes = part.place === "head" ? {} : { left: part.place === "left" };
     const { x, y, z, qx, qy, qz, qw } = pose;
     this.#world
-      .spawn(kind, { position: [x, y, z], rotation: [qx, qy, qz, qw], attributes })
+      .spawn(kind, { position: [x, y, z], quaternion: [qx, qy, qz, qw], attributes })
       .then((id) => {
         part.isAsking = false;
         if (this.#isClosed) this.#world.despawn(id);

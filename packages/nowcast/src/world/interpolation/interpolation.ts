@@ -58,12 +58,8 @@ export class Interpolator implements PoseLayer {
     for (const entity of world.entities.values()) this.#add(entity);
     this.#stopListening = [
       world.on("welcome", ({ tick, stepHz }) => this.#restart(stepHz, tick)),
-      world.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.#add(entity);
-      }),
-      world.on("despawn", ({ entities }) => {
-        for (const entity of entities) this.#tracks.delete(entity.id);
-      }),
+      world.on("spawn", ({ entity }) => this.#add(entity)),
+      world.on("despawn", ({ entity }) => this.#tracks.delete(entity.id)),
       world.on("change", ({ entity }) => this.#tracks.get(entity.id)?.place(entity)),
       world.on("snapshot", ({ tick, receivedAtMs, moved }) => {
         if (tick > this.#moment.newestTick) this.#previousTick = this.#moment.newestTick;
@@ -186,7 +182,7 @@ interface Moment {
   stepHz: number;
 }
 
-type Sample = Pick<Entity, "position" | "rotation" | "tick" | "hasJumped">;
+type Sample = Pick<Entity, "position" | "quaternion" | "tick" | "hasJumped">;
 
 /** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
@@ -221,10 +217,10 @@ class PoseTrack {
 
   /** Moves the entity to another place at once: nothing is interpolated between the two places. */
   place(entity: Entity): void {
-    const [at, { position, rotation }] = [this.#newest * STRIDE, entity];
+    const [at, { position, quaternion }] = [this.#newest * STRIDE, entity];
     const isThere =
       position.every((coordinate, axis) => coordinate === this.#poses[at + axis]) &&
-      rotation.every((component, i) => component === this.#poses[at + 3 + i]);
+      quaternion.every((component, i) => component === this.#poses[at + 3 + i]);
     if (isThere) return;
     this.#heldAt = undefined;
     this.#glideTick = Number.NEGATIVE_INFINITY;
@@ -389,13 +385,13 @@ class PoseTrack {
     for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;
   }
 
-  #write(slot: number, { position, rotation, tick, hasJumped }: Sample): void {
+  #write(slot: number, { position, quaternion, tick, hasJumped }: Sample): void {
     const at = slot * STRIDE;
     this.#ticks[slot] = tick;
     this.#poses[at] = position[0];
     this.#poses[at + 1] = position[1];
     this.#poses[at + 2] = position[2];
-    for (let part = 0; part < 4; part++) this.#poses[at + 3 + part] = rotation[part]!;
+    for (let part = 0; part < 4; part++) this.#poses[at + 3 + part] = quaternion[part]!;
     this.#poses[at + 7] = hasJumped ? 1 : 0;
   }
 

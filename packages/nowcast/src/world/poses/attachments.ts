@@ -53,9 +53,7 @@ export class Attachments implements PoseLayer {
       world.on("change", ({ entity, parts }) => {
         if (parts.includes("parent")) this.#known.delete(entity.id);
       }),
-      world.on("despawn", ({ entities }) => {
-        for (const { id } of entities) this.#known.delete(id);
-      }),
+      world.on("despawn", ({ entity }) => this.#known.delete(entity.id)),
     ];
   }
 
@@ -108,12 +106,12 @@ export class Attachments implements PoseLayer {
     }
   }
 
-  #record({ position, rotation }: Entity, entity: Entity): void {
+  #record({ position, quaternion: rotation }: Entity, entity: Entity): void {
     for (let part = 0; part < 3; part++) INVERSE[part] = -rotation[part]!;
     INVERSE[3] = rotation[3];
     for (let axis = 0; axis < 3; axis++) PLACE[axis] = entity.position[axis]! - position[axis]!;
     rotateVector(INVERSE, PLACE, PLACE);
-    for (let part = 0; part < 4; part++) TURN[part] = entity.rotation[part]!;
+    for (let part = 0; part < 4; part++) TURN[part] = entity.quaternion[part]!;
     multiplyRotations(INVERSE, TURN, TURN);
     let known = this.#known.get(entity.id);
     if (known === undefined) {

@@ -63,13 +63,9 @@ export class CollisionWorld {
     this.#readAll();
     this.#releases = [
       world.on("define", () => this.#readAll()),
-      world.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.#read(entity);
-      }),
+      world.on("spawn", ({ entity }) => this.#read(entity)),
       world.on("change", ({ entity }) => this.#read(entity)),
-      world.on("despawn", ({ entities }) => {
-        for (const { id } of entities) this.#forget(id);
-      }),
+      world.on("despawn", ({ entity }) => this.#forget(entity.id)),
       world.on("snapshot", ({ tick, moved }) => {
         for (const entity of moved) {
           const met = this.#met.get(entity.id);
@@ -219,7 +215,7 @@ export class CollisionWorld {
   }
 }
 
-function place(met: Met, { position, rotation }: Entity): void {
+function place(met: Met, { position, quaternion: rotation }: Entity): void {
   [met.x, met.y, met.z] = position;
   let squares = 0;
   for (let part = 0; part < 4; part++) {

@@ -124,13 +124,9 @@ export class OtherWalkers implements PoseLayer {
     this.#clock = clock;
     this.#releases = [
       world.on("define", () => this.#readAll()),
-      world.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.#read(entity);
-      }),
+      world.on("spawn", ({ entity }) => this.#read(entity)),
       world.on("change", ({ entity }) => this.#read(entity)),
-      world.on("despawn", ({ entities }) => {
-        for (const { id } of entities) this.#forget(id);
-      }),
+      world.on("despawn", ({ entity }) => this.#forget(entity.id)),
     ];
   }
 

@@ -111,7 +111,7 @@ export class WalkerPrediction implements StepModel {
     this.#setKind(avatar);
     // Until the page gives an input for this avatar, the avatar keeps the direction in which the world placed it.
     if (this.#clock.inputAvatar === avatar.id) return;
-    const [, y, , w] = avatar.rotation;
+    const [, y, , w] = avatar.quaternion;
     this.#clock.wanted.yaw = quantiseYaw(2 * Math.atan2(y, w));
   }
 

@@ -34,7 +34,7 @@ export interface RowValues {
 export interface PoseArrays {
   readonly position: NumberArray;
   /** x, y, z, w. */
-  readonly rotation: NumberArray;
+  readonly quaternion: NumberArray;
 }
 
 /**
@@ -105,10 +105,10 @@ export class Grain {
   }
 
   /** Writes the pose of a row: the position in metres, and a rotation of length 1. */
-  readPose({ values, at, pose }: RowValues, { position, rotation }: PoseArrays): void {
+  readPose({ values, at, pose }: RowValues, { position, quaternion }: PoseArrays): void {
     if (pose !== undefined) {
       for (let axis = 0; axis < 3; axis++) position[axis] = pose.position[axis]!;
-      for (let part = 0; part < 4; part++) rotation[part] = pose.rotation[part]!;
+      for (let part = 0; part < 4; part++) quaternion[part] = pose.quaternion[part]!;
       return;
     }
     for (let axis = 0; axis < POSITION_COLUMNS; axis++) {
@@ -120,12 +120,12 @@ export class Grain {
     for (let i = 0; i < 4; i++) {
       if (i === largest) continue;
       const component = ((2 * values[column++]!) / this.#componentMax - 1) * Math.SQRT1_2;
-      rotation[i] = component;
+      quaternion[i] = component;
       square += component * component;
     }
-    rotation[largest] = Math.sqrt(Math.max(0, 1 - square));
+    quaternion[largest] = Math.sqrt(Math.max(0, 1 - square));
     if (square <= 1) return;
     const scale = 1 / Math.sqrt(square);
-    for (let i = 0; i < 4; i++) rotation[i]! *= scale;
+    for (let i = 0; i < 4; i++) quaternion[i]! *= scale;
   }
 }

@@ -41,13 +41,13 @@ export interface MotionUnits {
 /** A position, and a quaternion x, y, z, w. */
 export interface MutablePose {
   readonly position: [number, number, number];
-  readonly rotation: [number, number, number, number];
+  readonly quaternion: [number, number, number, number];
 }
 
 /** The motion of a body at a step. All operations are in the order of `spec/MOTION.md`, section 3. */
 export class MotionState implements MutablePose {
   readonly position: [number, number, number] = [0, 0, 0];
-  readonly rotation: [number, number, number, number] = [0, 0, 0, 1];
+  readonly quaternion: [number, number, number, number] = [0, 0, 0, 1];
   readonly #velocity: [number, number, number] = [0, 0, 0];
   /** In the directions of the body. */
   readonly #spin: [number, number, number] = [0, 0, 0];
@@ -66,7 +66,7 @@ export class MotionState implements MutablePose {
       state.#spin[axis] = row[ROW.spin + axis]! / units.spin;
       state.#acceleration[axis] = row[ROW.acceleration + axis]! / units.position;
     }
-    unpack(row, units.componentMax, state.rotation);
+    unpack(row, units.componentMax, state.quaternion);
     state.#inertia[0] = row[ROW.inertia]! / INERTIA_SCALE;
     state.#inertia[1] = row[ROW.inertia + 1]! / INERTIA_SCALE;
     state.#decay = (row[ROW.decay]! / DECAY_SCALE) * STEP_S;
@@ -103,7 +103,7 @@ export class MotionState implements MutablePose {
       spin[2] = (kz * scale) / iz;
     }
     const half = SUBSTEP_S / 2;
-    turnBy(this.rotation, spin[0] * half, spin[1] * half, spin[2] * half);
+    turnBy(this.quaternion, spin[0] * half, spin[1] * half, spin[2] * half);
   }
 
   /** Advances the state by a number of steps, up to {@link MOTION_STEPS_MAX}. */
@@ -124,7 +124,7 @@ export class MotionState implements MutablePose {
     out[ROW.decay] = rounded((this.#decay / STEP_S) * DECAY_SCALE);
     let largest = 0;
     for (let at = 1; at < 4; at++) {
-      if (Math.abs(this.rotation[at]!) > Math.abs(this.rotation[largest]!)) largest = at;
+      if (Math.abs(this.quaternion[at]!) > Math.abs(this.quaternion[largest]!)) largest = at;
     }
     out[ROW.rotation] = largest;
     this.writeComponents(largest, out, units);
@@ -132,11 +132,11 @@ export class MotionState implements MutablePose {
 
   /** Writes the components other than the largest into the columns of a row. */
   writeComponents(largest: number, out: Int32Array, { componentMax }: MotionUnits): void {
-    const sign = this.rotation[largest]! < 0 ? -1 : 1;
+    const sign = this.quaternion[largest]! < 0 ? -1 : 1;
     let column = ROW.rotation + 1;
     for (let at = 0; at < 4; at++) {
       if (at === largest) continue;
-      const stored = ((sign * this.rotation[at]! * Math.SQRT2 + 1) / 2) * componentMax;
+      const stored = ((sign * this.quaternion[at]! * Math.SQRT2 + 1) / 2) * componentMax;
       out[column++] = Math.min(Math.max(rounded(stored), 0), componentMax);
     }
   }

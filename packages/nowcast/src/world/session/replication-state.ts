@@ -43,10 +43,10 @@ export class ReplicationState implements Movement {
   #ackedInputSequence = 0;
   readonly #pose: {
     readonly position: [number, number, number];
-    readonly rotation: [number, number, number, number];
+    readonly quaternion: [number, number, number, number];
   } = {
     position: [0, 0, 0],
-    rotation: [0, 0, 0, 1],
+    quaternion: [0, 0, 0, 1],
   };
   readonly #world: WorldState;
 
@@ -193,7 +193,7 @@ export class ReplicationState implements Movement {
 
   #readPlace({ position, rotation }: Place): void {
     for (let axis = 0; axis < 3; axis++) this.#pose.position[axis] = position[axis]!;
-    normalise(rotation, this.#pose.rotation);
+    normalise(rotation, this.#pose.quaternion);
   }
 
   /** Expands a 32-bit step to the step nearest to the newest one. */
