@@ -393,6 +393,13 @@ export class WorldScene {
 
   /** A model is loaded, so the form that replaced it is removed. */
   #modelShown(id: number): void {
+    this.hide(id);
+    this.#models.place(id);
+    this.#models.light(id, id === this.#highlighted);
+  }
+
+  /** Does not draw the form of an entity, because a model or an object of the page is drawn in its place. */
+  hide(id: number): void {
     const member = this.crowd.get(id);
     if (member) member.isModelled = true;
     const prop = this.#props.get(id);
@@ -400,8 +407,6 @@ export class WorldScene {
       this.#rendererOf(prop).remove(prop);
       prop.isModelled = true;
     }
-    this.#models.place(id);
-    this.#models.light(id, id === this.#highlighted);
     this.#hasChanged = true;
   }
 

@@ -1,5 +1,5 @@
 import type { Entity, EntityId, Player, PlayerId, World, Pose as WorldPose } from "nowcast/world";
-import type { Group, PerspectiveCamera } from "three";
+import type { Group, Object3D, PerspectiveCamera } from "three";
 import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
@@ -18,6 +18,11 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
    * world's own server. If it is not the page's own, it must admit the page's origin.
    */
   readonly server?: string | undefined;
+  /**
+   * Makes your own objects for entities, by the name of the kind. The view moves an object with its entity, and removes it when
+   * the entity leaves. Geometries and materials stay yours.
+   */
+  readonly kinds?: Readonly<Record<string, (entity: Entity) => Object3D>> | undefined;
 }
 
 /**
@@ -39,6 +44,8 @@ export class WorldView implements PoseSource {
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
   readonly #names = new Map<number, string>();
+  readonly #kinds: NonNullable<WorldViewOptions["kinds"]>;
+  readonly #objects = new Map<EntityId, Object3D>();
   /** The module for heads and hands is loaded when the first of them appears. */
   #isTracking = false;
   #isDisposed = false;
@@ -48,7 +55,8 @@ export class WorldView implements PoseSource {
     readonly world: World,
     options: WorldViewOptions = {},
   ) {
-    const { scene, server, ...rest } = options;
+    const { scene, server, kinds = {}, ...rest } = options;
+    this.#kinds = kinds;
     this.#ownsScene = scene === undefined;
     this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server ?? world.serverOrigin) });
     this.#listen();
@@ -80,6 +88,10 @@ export class WorldView implements PoseSource {
   place(seconds: number, hidden?: number | undefined): void {
     this.scene.placeProps(this);
     this.scene.placePeople(this);
+    for (const [id, object] of this.#objects) {
+      this.world.pose(id, object);
+      object.visible = id !== hidden;
+    }
     this.scene.animate(seconds, hidden);
   }
 
@@ -108,6 +120,7 @@ export class WorldView implements PoseSource {
     for (const release of this.#releases) release();
     this.#releases.length = 0;
     this.scene.setTracking(undefined);
+    this.#removeObjects();
     if (this.#ownsScene) this.scene.dispose();
     else this.scene.clear();
   }
@@ -118,6 +131,7 @@ export class WorldView implements PoseSource {
       world.on("welcome", () => {
         // After a reconnect, the server may be another one, with another ground.
         scene.clear();
+        this.#removeObjects();
         this.#avatars.clear();
         this.#names.clear();
       }),
@@ -134,6 +148,7 @@ export class WorldView implements PoseSource {
       world.on("despawn", ({ entity: { id } }) => {
         scene.remove(id);
         scene.tracking?.remove(id);
+        this.#removeObject(id);
       }),
       ...(["joined", "renamed", "avatar"] as const).map((type) =>
         world.on(type, ({ player }) => this.#called(player)),
@@ -143,7 +158,7 @@ export class WorldView implements PoseSource {
   }
 
   #add(entity: Entity): void {
-    this.scene.add(describeBody(entity), poseOf(entity), this.#names.get(entity.id));
+    this.#describe(entity, (...described) => this.scene.add(...described));
     if (trackedPartOf(entity.kind) === undefined) return;
     if (this.scene.tracking) this.#track(entity);
     else if (!this.#isTracking) void this.#loadTracking();
@@ -173,7 +188,38 @@ export class WorldView implements PoseSource {
   }
 
   #change(entity: Entity): void {
-    this.scene.change(describeBody(entity), poseOf(entity), this.#names.get(entity.id));
+    this.#describe(entity, (...described) => this.scene.change(...described));
+  }
+
+  /** Draws an entity by the scene, or by an object of the page. */
+  #describe(entity: Entity, draw: (...described: Parameters<WorldScene["add"]>) => void): void {
+    const { id, kind } = entity;
+    const make = Object.hasOwn(this.#kinds, kind.name) ? this.#kinds[kind.name] : undefined;
+    const body = describeBody(entity);
+    const { appearance } = body;
+    const isOwn = make !== undefined && appearance !== undefined;
+    draw(
+      isOwn ? { ...body, appearance: { ...appearance, model: undefined } } : body,
+      poseOf(entity),
+      this.#names.get(id),
+    );
+    if (make !== undefined) this.scene.hide(id);
+    if (this.#objects.get(id)?.userData["kind"] === kind.name) return;
+    this.#removeObject(id);
+    if (make === undefined) return;
+    const object = make(entity);
+    object.userData["kind"] = kind.name;
+    this.#objects.set(id, object);
+    this.group.add(object);
+  }
+
+  #removeObject(id: EntityId): void {
+    this.#objects.get(id)?.removeFromParent();
+    this.#objects.delete(id);
+  }
+
+  #removeObjects(): void {
+    for (const id of [...this.#objects.keys()]) this.#removeObject(id);
   }
 
   /** Sets the name and the avatar of a player. */

@@ -11,7 +11,7 @@ const wall = (id: number, layers: Record<string, unknown>): Entity =>
     id,
     kind: kindOf(layers),
     position: [0, 0, 0],
-    rotation: [0, 0, 0, 1],
+    quaternion: [0, 0, 0, 1],
     scale: [1, 1, 1],
     tick: 0,
   }) as unknown as Entity;

@@ -9,7 +9,7 @@ const entity = (id: number, body: Record<string, unknown>, position: readonly nu
     id,
     kind: { body } as unknown as Kind,
     position,
-    rotation: [0, 0, 0, 1],
+    quaternion: [0, 0, 0, 1],
     scale: [1, 1, 1],
     tick: 0,
   }) as unknown as Entity;
