@@ -80,7 +80,7 @@ const world = {
 const poses = new Poses(world);
 poses.predict(new AvatarPrediction(world));
 emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });
-emitter.emit("spawn", { entities: [...entities.values()] });
+for (const entity of entities.values()) emitter.emit("spawn", { entity });
 const input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
 const moved = [...entities.values()].filter(({ id }) => id > 1);

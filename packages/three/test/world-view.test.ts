@@ -1,4 +1,5 @@
-import { joinWorld, type World } from "nowcast/world";
+import { type EntityId, joinWorld, type World } from "nowcast/world";
+import { Object3D } from "three";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../nowcast/test/server-process.js";
 import { waitFor } from "../../nowcast/test/wait-for.js";
@@ -54,6 +55,42 @@ it("fetches models from the world's own server, not from the page's", async () =
   const model = assets.find("assets/door.glb")!;
   expect((await assets.get(model, 1 << 20)).byteLength).toBe(model.bytes);
   view.dispose();
+});
+
+it("an own object stands for each entity of its kind, moves with it, and leaves with it", async () => {
+  const world = join("Bo");
+  const made: EntityId[] = [];
+  const view = new WorldView(world, {
+    kinds: {
+      person: ({ id }) => {
+        made.push(id);
+        return new Object3D();
+      },
+    },
+  });
+  const avatar = await world.joined;
+  const object = await waitFor("the object", () =>
+    view.group.children.find(({ userData }) => userData["kind"]),
+  );
+  expect(made.filter((id) => id === avatar.id)).toHaveLength(1);
+  expect(view.scene.crowd.get(avatar.id)!.isModelled).toBe(true);
+  const start = avatar.position[2];
+  world.input({ forward: 1, right: 0, yaw: 0, run: true, jump: false });
+  const objects = (): Object3D[] =>
+    view.group.children.filter(({ userData }) => userData["kind"] === "person");
+  await waitFor("steps on the screen", () => {
+    view.update(performance.now(), 0.016);
+    return objects().some(({ position }) => position.z < start - 0.5 && Math.abs(position.x) < 100);
+  });
+  const pose = createPose();
+  view.update(performance.now(), 0.016);
+  expect(view.pose(avatar.id, pose)).toBe(true);
+  expect(objects().some(({ position: { x, y, z } }) => x === pose.x && y === pose.y && z === pose.z)).toBe(
+    true,
+  );
+  view.dispose();
+  expect(object.parent).toBeNull();
+  expect(objects()).toEqual([]);
 });
 
 it("limits a frame to a tenth of a second, and ends on request", () => {
