@@ -9,9 +9,11 @@ use crate::packet::{Arrival, Data, Received, write_header};
 use crate::rtt::{ACK_DELAY_FIRST_MICROS, ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
-/// An acknowledgement is due after this number of eliciting packets, or after this time.
-const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
-const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
+/// An acknowledgement is due after this number of eliciting packets. A server's turn has fewer, so that one acknowledgement
+/// suffices for a turn. More acknowledgements would crowd a narrow uplink.
+const PACKETS_MAX: u32 = 16;
+/// An acknowledgement is due after this time on a stream. On datagrams, it is due after [`ACK_DELAY_MAX`].
+const STREAM_DELAY_MAX: Duration = Duration::from_millis(20);
 /// An acknowledgement of at most this number of bytes may wait for another packet.
 const LITTLE_BYTES: usize = 1_000;
 /// Maximum time of this wait on a stream, where nothing is lost.
@@ -147,12 +149,12 @@ struct Eliciting {
 
 impl Pending {
     fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
-        let (packets, delay) = if is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
+        let delay = if is_reliable { STREAM_DELAY_MAX } else { ACK_DELAY_MAX };
         self.is_new = true;
         self.eliciting += 1;
         self.bytes += packet.bytes;
         let has_gap = packet.leaves_gap && !is_reliable;
-        self.is_urgent |= self.eliciting >= packets || has_gap || packet.ends_quiet;
+        self.is_urgent |= self.eliciting >= PACKETS_MAX || has_gap || packet.ends_quiet;
         let is_little = self.bytes <= LITTLE_BYTES;
         let company = match is_reliable {
             // On a stream, no peer waits for the acknowledgement of a few bytes.
@@ -264,6 +266,17 @@ mod tests {
             acks.arrived(at(200), &STATES, false);
             assert_eq!(acks.due_at(at(200)), Some(at(205)), "{times:?}");
         }
+    }
+
+    #[test]
+    fn a_turn_of_the_sender_is_acknowledged_once() {
+        let mut acks = Pending::default();
+        for packet in 1..PACKETS_MAX {
+            acks.arrived(at(200), &Eliciting { bytes: 1_200, ..STATES }, false);
+            assert_eq!(acks.due_at(at(200)), Some(at(205)), "packet {packet}");
+        }
+        acks.arrived(at(200), &STATES, false);
+        assert_eq!(acks.due_at(at(200)), Some(at(200)));
     }
 
     #[test]

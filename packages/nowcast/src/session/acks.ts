@@ -5,6 +5,8 @@ import type { Acknowledgement } from "./packet/packets.js";
 
 /** A packet after this much silence is acknowledged at once. */
 const QUIET_US = 1_000_000;
+/** An acknowledgement leaves after this number of packets. */
+const PACKETS_MAX = 16;
 
 export class Acknowledger {
   readonly #received = new ReceivedNumbers();
@@ -32,13 +34,12 @@ export class Acknowledger {
     const { leavesGap } = this.#received.add(number);
     if (this.#received.largest === number) this.#largestAtUs = nowUs;
     if (!isEliciting) return;
-    const [packets, delayUs] = isReliable ? [16, 20_000] : [4, 5_000];
     this.#isNew = true;
     this.#eliciting += 1;
-    this.#isUrgent ||= this.#eliciting >= packets || (leavesGap && !isReliable);
+    this.#isUrgent ||= this.#eliciting >= PACKETS_MAX || (leavesGap && !isReliable);
     // After a long silence, the peer may have been waiting for an acknowledgement.
     this.#isUrgent ||= nowUs - lastHeardUs >= QUIET_US;
-    this.#dueUs ??= nowUs + delayUs;
+    this.#dueUs ??= nowUs + (isReliable ? 20_000 : 5_000);
   }
 
   /** When an acknowledgement must leave, in its own packet if necessary. */
