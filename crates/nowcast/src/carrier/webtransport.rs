@@ -24,7 +24,7 @@ const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 /// QUIC acknowledges at most once for this many packets. The session does not need QUIC's acknowledgements, and each of them is a
 /// packet.
-const PACKETS_PER_ACK: u32 = 10;
+const PACKETS_PER_ACK: u32 = 64;
 /// Maximum delay of acknowledgements, so that they share packets with data. The library reduces it to the round trip, but not
 /// below 25 ms.
 const ACK_DELAY_MAX: Duration = Duration::from_millis(100);
