@@ -1,5 +1,6 @@
 import type { StudioApi } from "./api/studio-api.js";
 import type { Session } from "./api/types.js";
+import type { RoomLog } from "./room-log.js";
 
 /** Places that one tab opens in another. The tab sets its function when it is made. */
 export interface Jumps {
@@ -12,6 +13,8 @@ export interface Context {
   readonly jumps: Jumps;
   readonly api: StudioApi;
   readonly session: Session;
+  /** The log of the chosen room. */
+  readonly log: RoomLog;
   /** The chosen room; `undefined` if no room is open. */
   readonly room: string | undefined;
   /** The world that the chosen room shows, or the first world. */

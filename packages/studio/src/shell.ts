@@ -3,6 +3,7 @@ import type { Rooms, Session } from "./api/types.js";
 import type { Context, Jumps, Tab } from "./context.js";
 import { choice, make, setText } from "./dom.js";
 import { Poll } from "./poll.js";
+import { RoomLog } from "./room-log.js";
 import { browserTexts } from "./storage.js";
 import { makeThemeSwitch } from "./theme.js";
 
@@ -19,6 +20,7 @@ export interface TabEntry {
 export class Shell implements Context {
   readonly api: StudioApi;
   readonly session: Session;
+  readonly log: RoomLog;
   readonly jumps: Jumps = { code: undefined, step: undefined };
   readonly #entries: readonly TabEntry[];
   readonly #tabs = new Map<string, Tab>();
@@ -36,6 +38,7 @@ export class Shell implements Context {
     this.api = api;
     this.session = session;
     this.#entries = entries;
+    this.log = new RoomLog(api, (error) => this.#problem(error));
     this.#room = new URLSearchParams(window.location.search).get("room") ?? undefined;
   }
 
@@ -65,7 +68,11 @@ export class Shell implements Context {
     const header = make(
       "header",
       { class: "top" },
-      make("a", { class: "brand", href: "/", title: "The page of this server" }, "Nowcast Studio"),
+      make(
+        "h1",
+        { class: "brand" },
+        make("a", { href: "/", title: "The page of this server" }, "Nowcast Studio"),
+      ),
       list,
       make("label", { class: "room-choice" }, make("span", {}, "Room"), this.#roomChoice),
       make("span", { class: "role", title: "The role of your token" }, this.session.role),
@@ -168,6 +175,7 @@ export class Shell implements Context {
   #choose(name: string | undefined): void {
     if (name === this.#room && this.#roomChoice.value === (name ?? "")) return;
     this.#room = name;
+    this.log.open(name);
     if (name !== undefined) {
       this.#roomChoice.value = name;
       const { hash } = window.location;

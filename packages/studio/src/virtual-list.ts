@@ -100,7 +100,10 @@ export class VirtualList {
     });
     this.element.addEventListener("pointerup", ({ clientX, clientY }) => {
       const { id, x, y } = this.#pressed;
-      if (Math.hypot(clientX - x, clientY - y) < DRAG_PX) this.#activate(this.#rows.get(id));
+      if (Math.hypot(clientX - x, clientY - y) >= DRAG_PX) return;
+      // The row's index may have changed since the last frame.
+      this.#draw();
+      this.#activate(this.#rows.get(id));
     });
     // A click without a pointer comes from an assistive program.
     this.element.addEventListener("click", ({ target, detail }) => {

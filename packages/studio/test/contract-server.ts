@@ -16,13 +16,17 @@ const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
 };
 const ROOM = "arena";
+/** The delay of an answer while entities come. */
+const ANSWER_MS = 60;
 
 /**
  * Serves the built page and the part of `docs/reference/studio.md` that lists entities: a room with a floor and any number of
  * blocks. Everything else is tested at a real server.
  */
 export class ContractServer {
-  readonly #rows: readonly Row[];
+  /** Adds a block with each question for the room, and answers slowly. */
+  isGrowing = false;
+  readonly #rows: Row[];
   readonly #server: Server;
 
   private constructor(blocks: number) {
@@ -51,8 +55,9 @@ export class ContractServer {
     const { pathname, searchParams } = new URL(address, "http://localhost");
     if (pathname.startsWith("/studio/api/")) {
       const answer = this.#route(pathname.slice("/studio/api/".length), searchParams);
+      const text = JSON.stringify(answer ?? { error: { code: "not_found", message: "this is not served" } });
       response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
-      response.end(JSON.stringify(answer ?? { error: { code: "not_found", message: "this is not served" } }));
+      setTimeout(() => response.end(text), this.isGrowing ? ANSWER_MS : 0);
       return;
     }
     const file = join(PAGE, pathname === "/studio/" ? "index.html" : normalize(pathname.slice(7)));
@@ -87,6 +92,7 @@ export class ContractServer {
   }
 
   #room(): Room {
+    if (this.isGrowing) this.#rows.push(rowOf(this.#rows.length + 1, "block"));
     const kinds = ["block", "floor"].map((name, id) => ({
       id,
       name,

@@ -1,6 +1,6 @@
 import type { EditorState } from "@codemirror/state";
 import { StudioError } from "../api/studio-api.js";
-import type { Diagnostic, SourceFolder } from "../api/types.js";
+import type { Diagnostic, LogLine, SourceFolder } from "../api/types.js";
 import type { Context, Tab } from "../context.js";
 import { button, make, setText } from "../dom.js";
 import { Poll } from "../poll.js";
@@ -12,7 +12,6 @@ import { OpenFiles } from "./open-files.js";
 /** A check begins this long after the last key. */
 const TYPING_MS = 350;
 const FOLDER_INTERVAL_MS = 3_000;
-const LOG_INTERVAL_MS = 700;
 const NOTES_MAX = 200;
 
 /** The files of the world's folder, with mistakes, errors and printed lines beside the lines that caused them. */
@@ -29,14 +28,14 @@ export class CodeTab implements Tab {
   readonly #save = button("Save", () => this.#store(), { class: "primary", disabled: true, title: "Ctrl+S" });
   readonly #conflict = make("div", { class: "conflict row", role: "alert", hidden: true });
   readonly #problems = make("ul");
-  readonly #polls: readonly Poll[];
+  readonly #poll: Poll;
   #folder: SourceFolder | undefined;
   #world: string | undefined;
   #room: string | undefined;
   #path: string | undefined;
   #names: readonly string[] = [];
   #notes: readonly FileNote[] = [];
-  #logAfter = 0;
+  #diagnostics: readonly Diagnostic[] = [];
   #typing: ReturnType<typeof setTimeout> | undefined;
   #checks = 0;
   #opens = 0;
@@ -51,10 +50,8 @@ export class CodeTab implements Tab {
     });
     context.jumps.code = (file, line) => void this.#jump(file, line);
     const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
-    this.#polls = [
-      new Poll(() => this.#readFolder(), FOLDER_INTERVAL_MS, failed),
-      new Poll(() => this.#readLog(), LOG_INTERVAL_MS, failed),
-    ];
+    this.#poll = new Poll(() => this.#readFolder(), FOLDER_INTERVAL_MS, failed);
+    context.log.listen((lines) => this.#addNotes(lines));
     window.addEventListener("beforeunload", (event) => {
       if (this.#files.hasChanges) event.preventDefault();
     });
@@ -81,15 +78,15 @@ export class CodeTab implements Tab {
     const { world, room } = this.#context;
     if (room !== this.#room) {
       this.#room = room;
-      this.#logAfter = 0;
       this.#notes = [];
+      this.#addNotes(this.#context.log.lines);
     }
     if (world !== this.#world) this.#ready = this.#openWorld(world);
-    for (const poll of this.#polls) poll.start();
+    this.#poll.start();
   }
 
   hidden(): void {
-    for (const poll of this.#polls) poll.stop();
+    this.#poll.stop();
   }
 
   async #openWorld(world: string | undefined): Promise<void> {
@@ -219,13 +216,16 @@ export class CodeTab implements Tab {
     // A later check has begun.
     if (check !== this.#checks) return;
     this.#editor.mark(diagnostics.filter(({ file }) => file === this.#path));
-    this.#showProblems(diagnostics);
+    this.#diagnostics = diagnostics;
+    this.#showProblems();
   }
 
-  #showProblems(diagnostics: readonly Diagnostic[]): void {
-    setText(this.#status, summaryOf(diagnostics));
+  /** Shows the mistakes of the text, then the errors of the running rules. */
+  #showProblems(): void {
+    const errors = runtimeErrors(this.#notes, this.#diagnostics);
+    setText(this.#status, summaryOf(this.#diagnostics, errors.length));
     this.#problems.replaceChildren(
-      ...diagnostics.map(({ file, line, severity, message }) =>
+      ...[...this.#diagnostics, ...errors].map(({ file, line, severity, message }) =>
         make(
           "li",
           {},
@@ -292,32 +292,42 @@ export class CodeTab implements Tab {
     });
   }
 
-  async #readLog(): Promise<void> {
-    const room = this.#room;
-    if (room === undefined) return;
-    const { lines, next } = await this.#context.api.log(room, this.#logAfter);
-    if (room !== this.#room) return;
-    this.#logAfter = next;
-    if (lines.length === 0) return;
+  #addNotes(lines: readonly LogLine[]): void {
     this.#notes = notesAfter(this.#notes, lines).slice(-NOTES_MAX);
     this.#showNotes();
   }
 
   #showNotes(): void {
+    this.#showProblems();
     if (this.#path === undefined) return;
     this.#editor.note(this.#notes.filter(({ file }) => file === this.#path));
   }
 }
 
-/** The numbers of mistakes and warnings in words. */
-function summaryOf(diagnostics: readonly Diagnostic[]): string {
-  const count = (severity: Diagnostic["severity"], word: string): string | undefined => {
-    const number = diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
-    if (number === 0) return undefined;
-    return number === 1 ? `1 ${word}` : `${number} ${word}s`;
-  };
-  const counts = [count("error", "mistake"), count("warning", "warning")].filter(
-    (text) => text !== undefined,
-  );
-  return counts.length === 0 ? "no mistakes" : counts.join(", ");
+type Problem = Pick<Diagnostic, "file" | "line" | "severity" | "message">;
+
+/** The newest error of the running rules at each line that has no mistake. */
+function runtimeErrors(notes: readonly FileNote[], diagnostics: readonly Diagnostic[]): readonly Problem[] {
+  const placeOf = ({ file, line }: Pick<Problem, "file" | "line">): string => `${file}:${line}`;
+  const mistakes = new Set(diagnostics.filter(({ severity }) => severity === "error").map(placeOf));
+  const errors = new Map<string, Problem>();
+  for (const note of notes) {
+    if (note.type !== "error" || mistakes.has(placeOf(note))) continue;
+    const { file, line, text } = note;
+    errors.set(placeOf(note), { file, line, severity: "error", message: text });
+  }
+  return [...errors.values()];
+}
+
+/** The numbers of mistakes, warnings and errors of the running rules in words. */
+function summaryOf(diagnostics: readonly Diagnostic[], runtimeErrors: number): string {
+  const count = (number: number, word: string): string => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
+  const numberOf = (severity: Diagnostic["severity"]): number =>
+    diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
+  const written = [
+    numberOf("error") > 0 ? count(numberOf("error"), "mistake") : undefined,
+    numberOf("warning") > 0 ? count(numberOf("warning"), "warning") : undefined,
+  ].filter((text) => text !== undefined);
+  const parts = written.length === 0 ? ["no mistakes"] : written;
+  return [...parts, ...(runtimeErrors > 0 ? [count(runtimeErrors, "runtime error")] : [])].join(", ");
 }

@@ -186,6 +186,7 @@ export class Editor {
       ]),
       EditorState.readOnly.of(this.#isReadOnly),
       EditorView.contentAttributes.of({
+        tabindex: "0",
         "aria-label": `Text of ${this.#path}. Escape, then Tab leaves the text.`,
       }),
       EditorView.updateListener.of(({ docChanged }) => {

@@ -5,7 +5,6 @@ import { Poll } from "../poll.js";
 import { LOG_TYPES, type LogType, LogView } from "./log-view.js";
 import { plotsOf } from "./metrics.js";
 
-const LOG_INTERVAL_MS = 500;
 const METRICS_INTERVAL_MS = 5_000;
 
 /** The log of a room as it grows, and the metrics of the server over the last hour. */
@@ -15,18 +14,17 @@ export class EventsTab implements Tab {
   readonly #log: LogView;
   readonly #dropped = make("span", { class: "muted", role: "status" });
   readonly #plots = make("div", { class: "cards plots" });
-  readonly #polls: readonly Poll[];
+  readonly #poll: Poll;
+  /** The number of the last line before the user cleared the list. */
+  #clearedUntil = 0;
   #room: string | undefined;
-  #after = 0;
 
   constructor(context: Context) {
     this.#context = context;
     this.#log = new LogView((file, line) => context.openCode(file, line));
     const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
-    this.#polls = [
-      new Poll(() => this.#readLog(), LOG_INTERVAL_MS, failed),
-      new Poll(() => this.#readMetrics(), METRICS_INTERVAL_MS, failed),
-    ];
+    this.#poll = new Poll(() => this.#readMetrics(), METRICS_INTERVAL_MS, failed);
+    context.log.listen(() => this.#showLog());
     this.panel.append(
       make("section", {}, make("h2", {}, "Log"), this.#filters(), this.#log.element),
       make("section", {}, make("h2", {}, "Metrics of the last hour"), this.#plots),
@@ -36,14 +34,14 @@ export class EventsTab implements Tab {
   shown(): void {
     if (this.#context.room !== this.#room) {
       this.#room = this.#context.room;
-      this.#after = 0;
-      this.#log.clear();
+      this.#clearedUntil = 0;
     }
-    for (const poll of this.#polls) poll.start();
+    this.#showLog();
+    this.#poll.start();
   }
 
   hidden(): void {
-    for (const poll of this.#polls) poll.stop();
+    this.#poll.stop();
   }
 
   #filters(): HTMLElement {
@@ -73,18 +71,20 @@ export class EventsTab implements Tab {
       { class: "row filters" },
       text,
       ...boxes,
-      button("Clear", () => this.#log.clear()),
+      button("Clear", () => this.#clear()),
       this.#dropped,
     );
   }
 
-  async #readLog(): Promise<void> {
-    const room = this.#room;
-    if (room === undefined) return;
-    const { lines, next, dropped } = await this.#context.api.log(room, this.#after);
-    if (room !== this.#room) return;
-    this.#after = next;
-    this.#log.add(lines);
+  #clear(): void {
+    this.#clearedUntil = this.#context.log.lines.at(-1)?.n ?? 0;
+    this.#showLog();
+  }
+
+  #showLog(): void {
+    if (this.panel.hidden) return;
+    const { lines, dropped } = this.#context.log;
+    this.#log.lines = lines.filter(({ n }) => n > this.#clearedUntil);
     setText(this.#dropped, dropped === 0 ? "" : `${dropped} older lines were dropped`);
   }
 

@@ -5,8 +5,6 @@ import { shortText } from "../value.js";
 export const LOG_TYPES = ["print", "error", "rules", "chat", "event"] as const;
 export type LogType = LogLine["type"];
 
-/** Lines that are kept in the page. */
-const LINES_MAX = 2_000;
 /** Lines that are drawn. */
 const DRAWN_MAX = 400;
 
@@ -36,21 +34,14 @@ export class LogView {
   readonly element = make("div", { class: "log", role: "log", "aria-label": "Log", tabindex: "0" });
   filter: LogFilter = { types: new Set(LOG_TYPES), text: "" };
   readonly #openCode: (file: string, line: number) => void;
-  #lines: LogLine[] = [];
+  #lines: readonly LogLine[] = [];
 
   constructor(openCode: (file: string, line: number) => void) {
     this.#openCode = openCode;
   }
 
-  add(lines: readonly LogLine[]): void {
-    if (lines.length === 0) return;
-    this.#lines.push(...lines);
-    if (this.#lines.length > LINES_MAX) this.#lines = this.#lines.slice(-LINES_MAX);
-    this.show();
-  }
-
-  clear(): void {
-    this.#lines = [];
+  set lines(lines: readonly LogLine[]) {
+    this.#lines = lines;
     this.show();
   }
 

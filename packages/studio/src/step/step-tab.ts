@@ -128,7 +128,7 @@ export class StepTab implements Tab {
         "aria-label": `Open the moment of step ${step.tick}`,
       }),
     ]);
-    const heads = ["Step", "Time", ...PHASES, ""];
+    const heads = ["Step", "Time", ...PHASES, "Moment"];
     this.#slowest.replaceChildren(table("Slowest steps", heads, rows, [0, 1, 2, 3, 4, 5, 6]));
   }
 }

@@ -90,9 +90,12 @@ export class EntityTree implements ListSource {
       if (!pages || start <= first || from >= end) continue;
       const isSame = await pages.refresh(Math.max(0, first - from), Math.min(pages.total, end - from));
       if (isSame || group.pages !== pages) continue;
-      group.pages = this.#open(group.kind ? { kind: group.kind.name } : this.#query!, pages.total);
-      await group.pages.want(end - from);
-      pages.close();
+      // The old rows stay until the new ones are here, so that a click meets the row that the user sees.
+      const renewed = this.#open(group.kind ? { kind: group.kind.name } : this.#query!, pages.total);
+      await renewed.want(end - from);
+      const isShown = group.pages === pages;
+      if (isShown) group.pages = renewed;
+      (isShown ? pages : renewed).close();
     }
     this.list.refresh();
   }

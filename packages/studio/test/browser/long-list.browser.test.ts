@@ -70,3 +70,37 @@ describe("a room with 100,000 entities", () => {
     await visitor.leave();
   });
 });
+
+describe("a room with 5,000 entities, to which more come each second", () => {
+  it("every_click_on_a_row_selects_its_entity", async () => {
+    const growing = await ContractServer.start(5_000);
+    const visitor = await StudioVisitor.open(browser, growing.url);
+    const { page } = visitor;
+    await page.getByRole("treeitem", { name: /block/ }).click();
+    const list = page.getByRole("tree", { name: "Entities" });
+    await list.evaluate((element) => {
+      element.scrollTop = 26 * 4_500;
+    });
+    await page.locator("#entity-4505").waitFor();
+    growing.isGrowing = true;
+    const selected: (string | null)[] = [];
+    const wanted: string[] = [];
+    for (let click = 0; click < 10; click += 1) {
+      const id = `entity-${4_501 + click}`;
+      const box = (await page.locator(`#${id}`).boundingBox())!;
+      await page.mouse.move(box.x + 20, box.y + box.height / 2);
+      await page.mouse.down();
+      // A finger on a button stays for about this long, and the list is read again meanwhile.
+      await page.waitForTimeout(130);
+      await page.mouse.up();
+      await page.waitForTimeout(60);
+      wanted.push(id);
+      selected.push(
+        await page.evaluate(() => document.querySelector('.list-row[aria-selected="true"]')?.id ?? null),
+      );
+    }
+    expect(selected).toEqual(wanted);
+    await visitor.leave();
+    await growing.stop();
+  });
+});

@@ -111,10 +111,31 @@ describe("the studio's page", () => {
       await page.keyboard.type(".missing");
       await page.keyboard.press("Control+s");
       await page.locator(".cm-line", { hasText: ".missing" }).locator(".note-error").waitFor();
+      await page.getByText("no mistakes, 1 runtime error").waitFor();
+      await page
+        .getByRole("region", { name: "Problems" })
+        .getByText(/^world\.luau:\d+ /)
+        .waitFor();
       for (let count = 0; count < ".missing".length; count += 1) await page.keyboard.press("Backspace");
       await page.keyboard.press("Control+s");
       await page.locator(".note-error").waitFor({ state: "detached" });
+      await page.getByText("no mistakes", { exact: true }).waitFor();
       expect(await arena.read("world.luau")).toContain("world.state.score += POINTS\n");
+    }));
+
+  it("the_log_has_lines_from_before_its_tab_is_opened", () =>
+    withVisitor("code", async (visitor) => {
+      const { page } = visitor;
+      const player = await arena.join("Eve");
+      await page.locator(".cm-line").first().waitFor();
+      player.chat("before the tab");
+      await waitFor("the line in the log", async () => {
+        const { lines } = await arena.api.log("arena", 0);
+        return lines.some(({ text }) => text === "before the tab");
+      });
+      await visitor.show("Events");
+      await page.getByText("the match begins").waitFor();
+      await page.getByText("before the tab").waitFor();
     }));
 
   it("a_file_that_somebody_else_saved_is_not_overwritten_without_a_question", () =>
