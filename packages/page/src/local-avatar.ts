@@ -161,7 +161,6 @@ export class LocalAvatar {
 
   /** The input of players without an avatar moves the camera's target. */
   #fly(seconds: number): void {
-    this.#faced = undefined;
     const { camera, inputs } = this.#page;
     const { forward, right, run } = inputs.combine();
     const metres = WATCHING_SPEED * (run ? 2 : 1) * seconds;

@@ -92,7 +92,7 @@ export class WorldControls {
     this.#releases.push(
       () => document.removeEventListener("visibilitychange", hidden),
       world.on("define", () => this.#define()),
-      world.on("welcome", () => this.avatar.forget()),
+      world.on("welcome", ({ isResumed }) => isResumed || this.avatar.forget()),
     );
     this.#define();
     world.frame(performance.now());

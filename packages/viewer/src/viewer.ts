@@ -181,10 +181,13 @@ export class Viewer implements EventParts {
     this.#visit.applySettings(before);
   }
 
-  restart(room: string, world: string): void {
-    this.#clear();
+  restart(room: string, world: string, isResumed: boolean): void {
+    clearWorld(this);
     this.console.clear();
-    this.camera.jump();
+    if (!isResumed) {
+      this.avatar.forget();
+      this.camera.jump();
+    }
     this.listener.welcomed(room, world);
   }
 

@@ -29,7 +29,7 @@ export interface Report {
 export interface WorldConnectionListener {
   statusChanged(status: Status): void;
   /** A connection is open. All state of an earlier connection has been removed. */
-  welcomed(room: string, world: string): void;
+  welcomed(room: string, world: string, isResumed: boolean): void;
   /** The actions that are possible from now on. */
   defined(actions: readonly ActionSource[]): void;
   /** A player joined, or its name or avatar changed. */
@@ -182,7 +182,7 @@ export class WorldConnection {
     const releases = this.#releases;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
-      world.on("welcome", ({ room, world }) => listener.welcomed(room, world)),
+      world.on("welcome", ({ room, world, isResumed }) => listener.welcomed(room, world, isResumed)),
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
       ...(["joined", "renamed", "avatar"] as const).map((type) =>
         world.on(type, ({ player }) => listener.playerChanged(player)),

@@ -63,8 +63,8 @@ export interface EventParts {
   readonly voice: VoiceToggle;
   /** The way to another room of the server, and the ticket with which this page came here. */
   readonly portals: Portals;
-  /** Starts again in a room, because another server, with another ground, may answer. */
-  restart(room: string, world: string): void;
+  /** Starts again in a room, because another server, with another ground, may answer. A resumed player keeps the view. */
+  restart(room: string, world: string, isResumed: boolean): void;
 }
 
 /** Removes all that the page shows of a world. */
@@ -100,10 +100,10 @@ export class WorldEvents implements WorldConnectionListener {
     if (status !== "open") figures.graph.pause();
   }
 
-  welcomed(room: string, world: string): void {
+  welcomed(room: string, world: string, isResumed: boolean): void {
     this.#welcomedAtMs = performance.now();
     this.#room = room;
-    this.#page.restart(room, world);
+    this.#page.restart(room, world, isResumed);
   }
 
   defined(facts: readonly ActionSource[]): void {

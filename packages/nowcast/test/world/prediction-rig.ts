@@ -97,6 +97,7 @@ export class Rig {
   readonly #link: Link;
   readonly #random: () => number;
   readonly #listeners = new Map<string, Listener>();
+  #isCut = false;
   readonly #avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
   readonly #entities: Map<EntityId, Entity>;
   readonly #surroundings: CollisionWorld;
@@ -188,6 +189,40 @@ export class Rig {
     }
   }
 
+  /** The shown positions of the frames of such a run. */
+  path(ms: number, controls: (nowMs: number) => Input): number[][] {
+    const places: number[][] = [];
+    for (const endMs = this.nowMs + ms; this.nowMs < endMs; ) {
+      this.run(1, controls);
+      places.push(this.shown);
+    }
+    return places;
+  }
+
+  /** Cuts the link: no message arrives in either direction. The page learns of it after a second. */
+  cut(): void {
+    this.#isCut = true;
+    this.#flights = [];
+  }
+
+  /** The page knows that it reaches no server. */
+  noticeCut(): void {
+    Object.assign(this.source, { status: "reconnecting", connection: "lost" });
+  }
+
+  /** The page joins again as the same player, and receives the avatar's place. */
+  rejoin(): void {
+    this.#isCut = false;
+    this.#newest = undefined;
+    this.#waiting = [];
+    this.#avatar.position = [this.mover.px, this.mover.py, this.mover.pz];
+    Object.assign(this.source, { status: "open", connection: "steady" });
+    for (const [type, listener] of this.#listeners) {
+      if (type.startsWith("welcome"))
+        (listener as (event: unknown) => void)({ tick: this.#tick, stepHz: 60 });
+    }
+  }
+
   get shown(): number[] {
     const pose = createPoseBuffer();
     this.predictor.place(AVATAR, pose);
@@ -222,6 +257,7 @@ export class Rig {
   }
 
   #fly(way: "up" | "down", arrive: () => void): void {
+    if (this.#isCut) return;
     const { delayMs, jitterMs, loss, burst, againMs, stall } = this.#link;
     if (this.#lostLeft === 0 && this.#random() < loss / burst) this.#lostLeft = burst;
     let atMs = this.nowMs + delayMs / 2 + this.#random() * jitterMs;

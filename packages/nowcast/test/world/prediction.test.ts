@@ -262,6 +262,23 @@ describe("one's own avatar", () => {
     expect(rig.shown[2]!).toBeLessThan(stood - 1);
   });
 
+  it("glides to the server's position after a cut in which it walked on", () => {
+    const rig = new Rig({ delayMs: 60, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(2_000, () => AHEAD);
+    rig.cut();
+    const places = rig.path(1_000, () => AHEAD);
+    rig.noticeCut();
+    places.push(...rig.path(1_000, () => AHEAD));
+    const apart = (a: number[], b: number[]) => Math.hypot(a[0]! - b[0]!, a[1]! - b[1]!, a[2]! - b[2]!);
+    const { px, py, pz } = rig.mover;
+    expect(apart(rig.shown, [px, py, pz])).toBeGreaterThan(2);
+    rig.rejoin();
+    places.push(...rig.path(3_000, () => STILL));
+    const jumps = places.slice(1).map((place, at) => apart(place, places[at]!));
+    expect(Math.max(...jumps)).toBeLessThan(0.25);
+    expect(apart(rig.shown, [rig.mover.px, rig.mover.py, rig.mover.pz])).toBeLessThan(0.01);
+  });
+
   it("sorts the bodies around it once, however many arrive", () => {
     const crowd = Array.from({ length: 3_000 }, (_, at) =>
       entityOf(9_000 - at, kind("block", [1, 1, 1]), [at, 90, 0]),

@@ -9,6 +9,12 @@ import { StepClock } from "./step-clock.js";
 import type { StepModel } from "./step-model.js";
 import { WalkerPrediction } from "./walker-prediction.js";
 
+/**
+ * An avatar that is farther than this, in metres, from its place before a cut was moved by the rules. A shorter way is the one that
+ * the page predicted before it knew of the cut.
+ */
+const REJOIN_M_MAX = 10;
+
 /** Predicts walkers, and kinds for which the page has step functions. Numbers their steps without a gap. */
 export class AvatarPrediction implements PoseLayer, Prediction {
   /** Whether the avatar is displayed at its predicted pose. */
@@ -25,6 +31,8 @@ export class AvatarPrediction implements PoseLayer, Prediction {
   readonly #releases: readonly (() => void)[];
   #model: StepModel | undefined;
   #avatarId: EntityId | undefined;
+  /** The avatar that was displayed when the connection was replaced. */
+  #rejoined: EntityId | undefined;
 
   constructor(world: PosedWorld, motions: AvatarMotions = {}) {
     this.#world = world;
@@ -35,7 +43,10 @@ export class AvatarPrediction implements PoseLayer, Prediction {
     this.#motion = new MotionPrediction(this.#clock, motions);
     this.layers = [this, this.#held, ...this.#walker.layers];
     this.#releases = [
-      world.on("welcome", () => this.#end()),
+      world.on("welcome", () => {
+        this.#rejoined = this.isShown ? this.#avatarId : this.#rejoined;
+        this.#end();
+      }),
       world.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
         const avatar = this.#avatar;
         const step = avatar && this.#clock.acknowledged(ackedInputSequence);
@@ -157,7 +168,16 @@ export class AvatarPrediction implements PoseLayer, Prediction {
     this.#model = model;
     this.#avatarId = avatar.id;
     model.begin(avatar);
+    if (avatar.id === this.#rejoined && this.#distanceFrom(avatar.position) < REJOIN_M_MAX)
+      model.glideFrom(this.#shown.position);
+    this.#rejoined = undefined;
     this.#clock.sender.restart(this.#clock.step);
+  }
+
+  /** The distance of a position from the last displayed one. */
+  #distanceFrom([x, y, z]: Entity["position"]): number {
+    const { position } = this.#shown;
+    return Math.hypot(position[0]! - x, position[1]! - y, position[2]! - z);
   }
 
   #modelOf({ kind, parent }: Entity): StepModel | undefined {

@@ -47,6 +47,12 @@ export class MotionPrediction implements StepModel {
     this.#movedTick = Number.NEGATIVE_INFINITY;
   }
 
+  glideFrom(position: NumberArray): void {
+    KNOWN.read(this.#motion!, this.#stateAt(this.#clock.step));
+    this.#glide.from(position);
+    this.#glide.to(KNOWN.values);
+  }
+
   advance(_avatar: Entity, steps: number): void {
     for (let taken = 0; taken < steps; taken++) {
       this.#clock.next();

@@ -1,3 +1,4 @@
+import type { NumberArray } from "../interpolation/rotation.js";
 import type { PoseBuffer } from "../poses/layer.js";
 import type { Entity } from "../world.js";
 
@@ -11,6 +12,8 @@ export interface StepModel {
   begin(avatar: Entity): void;
   /** Starts again at the newest step of the clock, after steps were left out. */
   restart(avatar: Entity): void;
+  /** Displays the avatar at this position, from which it glides to its prediction. */
+  glideFrom(position: NumberArray): void;
   /** Takes this number of steps, and computes the displayed pose. */
   advance(avatar: Entity, steps: number): void;
   /** Handles a snapshot. The server took `step` of this client at the world's step `tick`. */

@@ -1,4 +1,5 @@
 import { AdjustedGait, readWalker, walkerOf } from "../describe/walker.js";
+import type { NumberArray } from "../interpolation/rotation.js";
 import type { PoseBuffer, PoseLayer } from "../poses/layer.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
 import { Carrier } from "./carrier.js";
@@ -137,6 +138,12 @@ export class WalkerPrediction implements StepModel {
     const { step } = this.#clock;
     this.#clock.fill();
     for (let back = 0; back < STEPS_KEPT; back++) this.#history.putMover(step - back, this.#mover);
+  }
+
+  glideFrom(position: NumberArray): void {
+    const { px, py, pz } = this.#mover;
+    this.#glide.from(position);
+    this.#glide.to([px, py, pz]);
   }
 
   advance(avatar: Entity, steps: number): void {
