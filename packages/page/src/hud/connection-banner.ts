@@ -11,11 +11,12 @@ export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
 
 /**
  * Returns the quality to show. A lost carrier alone is not shown, because most carriers are replaced within a
- * second.
+ * second. After a second without one, the connection is lost, not unstable.
  */
 export function reachOf(status: Status, connection: Connection): Reach {
   if (status === "connecting" || status === "closed") return status;
-  return connection === "steady" ? "good" : connection;
+  if (connection === "steady") return "good";
+  return status === "reconnecting" ? "lost" : connection;
 }
 
 /** The line that describes the connection; empty while it is good. */

@@ -38,7 +38,7 @@ export class IntroCard {
     const dismiss = ({ target }: Event): void => {
       if (!(target instanceof Node && (card.contains(target) || help.contains(target)))) this.hide();
     };
-    window.addEventListener("keydown", (event) => event.key !== "?" && dismiss(event), { capture: true });
+    window.addEventListener("keydown", (event) => this.#key(event, dismiss), { capture: true });
     window.addEventListener("pointerdown", dismiss, { capture: true });
   }
 
@@ -78,5 +78,13 @@ export class IntroCard {
 
   hide(): void {
     this.#elements.card.hidden = true;
+  }
+
+  #key(event: KeyboardEvent, dismiss: (event: Event) => void): void {
+    if (event.key === "?") return;
+    // Enter begins, as the button says, and opens no chat.
+    const begins = this.isVisible && event.key === "Enter";
+    dismiss(event);
+    if (begins && !this.isVisible) event.stopPropagation();
   }
 }

@@ -306,14 +306,16 @@ export class WorldHud {
 
 function createChat(): [HTMLElement, HTMLElement, HTMLFormElement, HTMLInputElement] {
   const [chat, log, form] = [part("section", "chat"), part("ol", "log"), part("form", "")];
+  const spoken = part("div", "");
   const input = document.createElement("input");
   input.maxLength = 300;
   input.placeholder = pageTexts.pressToChat;
   input.setAttribute("aria-label", pageTexts.chat);
   input.enterKeyHint = "send";
-  log.setAttribute("role", "log");
+  spoken.setAttribute("role", "log");
+  spoken.append(log);
   form.append(input);
-  chat.append(log, form);
+  chat.append(spoken, form);
   return [chat, log, form, input];
 }
 

@@ -77,6 +77,23 @@ function place(page: Page, kind?: string): Promise<readonly number[]> {
 const metres = (a: readonly number[], b: readonly number[]): number =>
   Math.hypot(...a.map((part, axis) => part - b[axis]!));
 
+it("enter_on_the_card_of_a_world_begins_and_opens_no_chat", async () => {
+  const visitor = await Visitor.enter(browser, server, {
+    name: "Ada",
+    room: "football-card",
+    viewport: VIEWPORT,
+  });
+  const { page } = visitor;
+  const focus = () => page.evaluate(() => document.activeElement?.id);
+  await waitFor("the card", () => page.locator("#intro").isVisible());
+  await page.keyboard.press("Enter");
+  await waitFor("no card", () => page.locator("#intro").isHidden());
+  expect(await focus()).toBe("world");
+  await page.keyboard.press("Enter");
+  await waitFor("the chat", async () => (await focus()) === "chat-input");
+  await visitor.leave();
+});
+
 describe("the keyboard alone", () => {
   it.each(WORLDS)("walks_turns_and_looks_up_in_%s", async (world) => {
     const visitor = await enter(`${world}-keys`);
