@@ -48,7 +48,7 @@ enum Message<'a> {
 
 /// The reason why a record was not stored.
 enum Fate {
-    /// It does not follow the journal, or is too large.
+    /// The record does not follow the journal, or is too large.
     Lost,
     /// Another server owns the world.
     Fenced,

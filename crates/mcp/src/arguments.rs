@@ -114,9 +114,9 @@ pub(crate) enum Command {
     },
     /// Adds an entity.
     Spawn {
-        /// The name of its kind.
+        /// The kind.
         kind: String,
-        /// Its pose.
+        /// The pose.
         pose: Pose,
     },
     /// Removes an entity.
@@ -128,7 +128,7 @@ pub(crate) enum Command {
     Move {
         /// The id of the entity.
         entity: u64,
-        /// Its new pose.
+        /// The new pose.
         pose: Pose,
     },
 }
@@ -293,9 +293,9 @@ pub(crate) struct TwoMoments {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Rules {
-    /// Those in the folder now.
+    /// The rules in the folder now.
     Current,
-    /// Those that were recorded with the step.
+    /// The rules that were recorded with the step.
     Recorded,
 }
 

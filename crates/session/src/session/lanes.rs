@@ -476,7 +476,7 @@ impl Lanes {
         }
     }
 
-    /// Also puts the oldest events and values of each lane into the next packet.
+    /// Also puts each lane's oldest events and values into the next packet.
     pub(super) fn probe_oldest(&mut self) {
         for lane in self.outgoing.iter_mut().flatten() {
             lane.probe_oldest(PROBE_MESSAGES);
