@@ -2,6 +2,13 @@
 
 use super::{BoundJoint, Scene, SceneError};
 use crate::joint::{Joint, JointId};
+use crate::physics::Handles;
+
+/// The solver takes this number of additional steps for each unit by which the square root of the mass ratio exceeds 1. Otherwise
+/// a heavy body stretches a chain of light ones.
+const SOLVER_STEPS: f32 = 4.0;
+/// Maximum number of additional steps. They apply to all bodies that are connected by joints or contacts.
+const SOLVER_STEPS_MAX: f32 = 36.0;
 
 impl Scene {
     /// Joins two bodies. The joint is removed when either entity is removed, or by [`Scene::part`].
@@ -48,9 +55,26 @@ impl Scene {
         let [a, b] = [joint.a, joint.b].map(|id| {
             self.entities.row(id).and_then(|row| self.entities.handles[row]).ok_or(SceneError::NoBody(id))
         });
-        let handle = self.physics.world.impulse_joints.insert(a?.body, b?.body, joint.build(), true);
+        let (a, b) = (a?, b?);
+        self.add_solver_steps(a, b);
+        let handle = self.physics.world.impulse_joints.insert(a.body, b.body, joint.build(), true);
         self.joints.insert(id, BoundJoint { joint, handle });
         Ok(())
+    }
+
+    /// Makes the solver more exact for two bodies of different masses.
+    fn add_solver_steps(&mut self, a: Handles, b: Handles) {
+        if !self.physics.get(a).is_dynamic() || !self.physics.get(b).is_dynamic() {
+            return;
+        }
+        // The mass of a new body is known only after a step, that of its collider at once.
+        let masses = [a, b].map(|handles| self.physics.collider(handles).mass());
+        let ratio = (masses[0] / masses[1]).max(masses[1] / masses[0]);
+        let steps = (SOLVER_STEPS * (ratio.sqrt() - 1.0)).min(SOLVER_STEPS_MAX) as usize;
+        for handles in [a, b] {
+            let body = self.physics.get_mut(handles);
+            body.set_additional_solver_iterations(steps.max(body.additional_solver_iterations()));
+        }
     }
 }
 

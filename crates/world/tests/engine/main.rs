@@ -1,6 +1,7 @@
 //! Scenarios for the guarantees of the engine.
 
 mod bodies;
+mod chains;
 mod commands;
 mod crowds;
 mod flat_ground;
