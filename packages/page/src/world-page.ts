@@ -96,7 +96,7 @@ export class WorldPage {
     this.#labels.className = "nowcast-labels";
     container.append(this.canvas, this.#labels);
     adoptLabelStyle(container);
-    this.world = joinWorld(url, { identity: browserIdentity(), seat: tabSeat(), ...join });
+    this.world = joinWorld(url, { identity: browserIdentity(), seat: tabSeat(), retry: true, ...join });
     this.world.ready.catch(() => undefined);
     this.view = new WorldView(this.world, { labels: this.#labels });
     this.hud = hud ? new WorldHud(container, this.world) : undefined;

@@ -51,7 +51,7 @@ export function WorldProvider({
     let opened: World | undefined;
     const begin = setTimeout(() => {
       askedName.current = newest.current?.name;
-      opened = joinWorld(address, newest.current ?? {});
+      opened = joinWorld(address, { retry: true, ...newest.current });
       opened.ready.catch(() => undefined);
       setJoined(opened);
     });

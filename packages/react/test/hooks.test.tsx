@@ -189,7 +189,7 @@ it("the provider joins once in StrictMode, renames, and leaves with its componen
   });
   expect(text()).toBe("open");
   expect(joinWorld).toHaveBeenCalledTimes(1);
-  expect(joinWorld).toHaveBeenCalledWith("/r/plaza", { name: "Ada" });
+  expect(joinWorld).toHaveBeenCalledWith("/r/plaza", { retry: true, name: "Ada" });
   await act(async () => root.render(page("Eve")));
   expect(joinWorld).toHaveBeenCalledTimes(1);
   expect(world.name).toBe("Eve");

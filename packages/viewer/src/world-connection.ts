@@ -85,6 +85,7 @@ export class WorldConnection {
     this.world = joinWorld(url, {
       identity: browserIdentity(),
       seat: tabSeat(),
+      retry: true,
       ...(carrier === undefined ? {} : { carriers: [carrier] }),
       ...(name === "" ? {} : { name }),
       ...(token === undefined ? {} : { token }),

@@ -77,6 +77,8 @@ type OpenSession = (world: WorldClient) => SessionAdapter;
  */
 export class WorldClient implements PosedWorld, ProtocolHandlers {
   status: WorldStatus = "connecting";
+  /** Whether the program waits for the world by `await`. */
+  isAwaited = false;
   name: string | undefined;
   networkHz: number | undefined;
   readonly key: Uint8Array;
@@ -466,14 +468,14 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     return definition !== undefined && isInList;
   }
 
-  /** Says once that there is no server yet, to a program that does not listen for it. */
+  /** Reports once that the world is not there, to a program that would not learn of it. */
   #warn(error: NowcastError, retryInMs: number | undefined): void {
-    if (retryInMs === undefined || this.#welcomes > 0 || this.#hasWarned || this.emitter.hears("error"))
-      return;
+    const isFinal = retryInMs === undefined;
+    if (this.#welcomes > 0 || this.#hasWarned || this.emitter.hears("error")) return;
+    if (isFinal && this.isAwaited) return;
     this.#hasWarned = true;
-    console.warn(
-      `nowcast: ${error.message}. The world at ${this.serverOrigin} is tried again until it answers.`,
-    );
+    const outcome = isFinal ? "was not joined" : "is tried again until it answers";
+    console.warn(`nowcast: ${error.message}. The world at ${this.serverOrigin} ${outcome}.`);
   }
 
   #claim(): SeatClaim {

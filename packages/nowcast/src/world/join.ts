@@ -5,24 +5,28 @@ import type { WorldOf, WorldTypes } from "./typed-world.js";
 import type { JoinOptions, World } from "./world.js";
 
 /**
- * Joins the world at `url`, such as `nowcast://localhost:7777/playground` or the address that a browser shows; a page may
- * leave out its own origin. Returns at once: listen to `status`, `welcome` and `error`, or just draw `entities`.
+ * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
+ * out its own origin. `await` waits until the definition and the players are there, and throws the cause if the world cannot
+ * be joined. Without `await`, the world is still empty: listen to its events, or draw its `entities`.
  *
  * ```ts
- * const world = joinWorld("nowcast://localhost:7777/plaza", { name: "Ada" });
+ * const world = await joinWorld("nowcast://localhost:7777/plaza", { name: "Ada" });
  * world.on("chat", ({ name, text }) => console.log(`${name}: ${text}`));
- * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
+ * world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false });
  * ```
  *
- * Throws a `NowcastError` for an invalid address or option.
+ * Throws a `NowcastError` at once for an invalid address or option.
  */
-export function joinWorld(url: string | URL, options?: JoinOptions): World;
+export function joinWorld(url: string | URL, options?: JoinOptions): World & PromiseLike<World>;
 /**
  * Joins a world with the types that `nowcast gen DIR` generates from the world's folder:
  * `joinWorld<Football>(address)`.
  */
-export function joinWorld<T extends WorldTypes>(url: string | URL, options?: JoinOptions): WorldOf<T>;
-export function joinWorld(address: string | URL, given: JoinOptions = {}): World {
+export function joinWorld<T extends WorldTypes>(
+  url: string | URL,
+  options?: JoinOptions,
+): WorldOf<T> & PromiseLike<WorldOf<T>>;
+export function joinWorld(address: string | URL, given: JoinOptions = {}): World & PromiseLike<World> {
   const url = sessionUrl(address);
   const options = { ...given, token: given.token ?? tokenIn(address) };
   // The decoder of a world is loaded while the session begins, which takes several round trips. Messages that arrive
@@ -38,5 +42,21 @@ export function joinWorld(address: string | URL, given: JoinOptions = {}): World
     first.end.abort();
     first.channel.then((channel) => channel.close()).catch(() => {});
   });
-  return world;
+  return awaitable(world);
+}
+
+/** A promise of a world that is the world itself. A promise cannot hold such a promise, so the world that is there is none. */
+function awaitable(world: WorldClient): World & PromiseLike<World> {
+  const joining: World & Partial<PromiseLike<World>> = world;
+  world.ready.then(
+    () => delete joining.then,
+    () => {},
+  );
+  const there = world.ready.then(() => world as World);
+  there.catch(() => {});
+  const then: typeof there.then = (...listeners) => {
+    world.isAwaited = true;
+    return there.then(...listeners);
+  };
+  return Object.assign(world, { then });
 }

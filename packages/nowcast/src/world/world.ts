@@ -461,6 +461,11 @@ export interface JoinOptions {
   readonly networkHz?: number | undefined;
   /** Whether to reconnect after a loss, with a growing, jittered pause from 100 ms to 5 s. True by default. */
   readonly reconnect?: boolean | undefined;
+  /**
+   * Whether to try again while no server answers at first. False by default: the first failure ends the world, and `await
+   * joinWorld(…)` throws it.
+   */
+  readonly retry?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
   /**
@@ -504,8 +509,9 @@ export interface World {
    */
   readonly connection: Connection;
   /**
-   * Resolves when the first welcome, the definition and the players have arrived. Rejected if the world ends earlier. While no
-   * server answers, the world tries again, and reports this on the console once if nothing listens to `error`.
+   * Resolves when the first welcome, the definition and the players have arrived. Rejected if the world ends earlier.
+   * `await joinWorld(…)` waits for this promise. With `retry`, the console shows once that no server answers yet, if nothing
+   * listens to `error`.
    */
   readonly ready: Promise<void>;
   /**

@@ -47,13 +47,17 @@ it("a_join_without_a_server_says_so_once_unless_the_program_listens", async () =
   vi.spyOn(console, "warn").mockImplementation((text) => void warned.push(text));
   const failures = { count: 0 };
   const nobody = "nowcast://127.0.0.1:1/plaza";
-  const quiet = joinWorld(nobody);
-  const heard = joinWorld(nobody);
+  const quiet = joinWorld(nobody, { retry: true });
+  const heard = joinWorld(nobody, { retry: true });
   await new Promise<void>((resolve) => {
     heard.on("error", () => ++failures.count === 2 && resolve());
   });
   await vi.waitUntil(() => warned.length > 0, { timeout: 10_000 });
   expect(warned).toEqual([expect.stringContaining("The world at http://127.0.0.1:1 is tried again")]);
+  joinWorld(nobody);
+  await expect(joinWorld(nobody)).rejects.toMatchObject({ code: "unreachable" });
+  await vi.waitUntil(() => warned.length > 1, { timeout: 10_000 });
+  expect(warned.slice(1)).toEqual([expect.stringContaining("The world at http://127.0.0.1:1 was not joined")]);
   quiet.close();
   heard.close();
   vi.restoreAllMocks();

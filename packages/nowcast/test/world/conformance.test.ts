@@ -334,7 +334,7 @@ describe("a world", () => {
 
   describe("losing the connection", () => {
     it("reports that there is no answer, and keeps trying until it is closed", async () => {
-      const world = join({}, { port: 9 });
+      const world = join({ retry: true }, { port: 9 });
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
       await waitFor("the second attempt", () => errors.length >= 2);
       expect(world.status).toBe("connecting");
@@ -346,8 +346,16 @@ describe("a world", () => {
       expect(statusesOf(statuses)).toEqual(["closed"]);
     });
 
-    it("ends at the first loss if that was requested", async () => {
-      const world = join({ reconnect: false }, { port: 9 });
+    it("awaiting a world returns it with its definition and players, or throws the cause", async () => {
+      const world = await join({ name: "Ada" });
+      expect(world.players.get(world.playerId!)?.name).toBe("Ada");
+      expect(world.definition?.kinds.length).toBeGreaterThan(0);
+      expect(await world).toBe(world);
+      await expect(join({}, { port: 9 })).rejects.toMatchObject({ fault: "network", code: "unreachable" });
+    });
+
+    it("ends at the first failure if no retry was requested", async () => {
+      const world = join({}, { port: 9 });
       world.chat("never said");
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
       await waitFor("the end", () => errors.length > 0);

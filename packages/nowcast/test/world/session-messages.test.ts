@@ -446,7 +446,7 @@ describe("messages of a client on a session", () => {
     cleanups.push(() => server.stop());
     const first = join(server);
     await first.ready;
-    const second = join(server);
+    const second = join(server, { retry: true });
     const errors = collect(second, "error");
     await waitFor("a refusal", () => errors.length > 0);
     expect(errors[0]).toMatchObject({ error: { code: "full" }, retryInMs: expect.any(Number) });

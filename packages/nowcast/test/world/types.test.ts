@@ -12,7 +12,7 @@ const NOWHERE = "nowcast://127.0.0.1:1/football";
 
 test("a world with known types has typed actions, attributes and events", () => {
   const world = joinWorld<Football>(NOWHERE, { reconnect: false });
-  expectTypeOf(world).toEqualTypeOf<WorldOf<Football>>();
+  expectTypeOf<Awaited<typeof world>>().toEqualTypeOf<WorldOf<Football>>();
   world.on("event:goal", ({ payload }) => expectTypeOf(payload).toEqualTypeOf<Readonly<{ team: number }>>());
   world.on("event:other", ({ payload }) => expectTypeOf(payload).toBeUnknown());
   world.on("chat", ({ text }) => expectTypeOf(text).toBeString());

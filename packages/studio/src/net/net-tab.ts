@@ -120,7 +120,13 @@ export class NetTab implements Tab {
     if (room === undefined) return;
     const url = new URL(`/r/${encodeURIComponent(room)}`, window.location.href).href;
     const { token } = this.#context.api;
-    this.#world = joinWorld(url, { role: "program", name: "Net lab", token, impair: this.#impair });
+    this.#world = joinWorld(url, {
+      role: "program",
+      name: "Net lab",
+      token,
+      impair: this.#impair,
+      retry: true,
+    });
     this.#world.ready.catch((error) => this.#context.attempt(() => Promise.reject(error)));
   }
 

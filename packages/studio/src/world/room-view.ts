@@ -75,7 +75,7 @@ export class RoomView {
     canvas.setAttribute("aria-label", "Picture of the room");
     canvas.setAttribute("role", "img");
     this.element.append(canvas, labels);
-    this.world = joinWorld(url, { role: "program", name: "Studio", token });
+    this.world = joinWorld(url, { role: "program", name: "Studio", token, retry: true });
     this.world.ready.catch(() => undefined);
     this.#view = new WorldView(this.world, { labels });
     this.#overlay = new Overlay(this.world, (id, out) => this.#view.pose(id, out), createPose());

@@ -77,6 +77,7 @@ export class SessionLink {
   #releases: readonly (() => void)[] = [];
   #standby: Standby | undefined;
   #attempts = 0;
+  #isProved = false;
   /** Whether the next attempt needs no pause. */
   #returnsAtOnce = false;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -93,6 +94,7 @@ export class SessionLink {
   /** Records that the session worked. After the next loss, the first attempt follows soon. */
   proved(): void {
     this.#attempts = 0;
+    this.#isProved = true;
   }
 
   /** Gives up the current session; `final` ends all attempts. */
@@ -225,7 +227,8 @@ export class SessionLink {
   }
 
   #retry(error: NowcastError, final: boolean): void {
-    if (final || this.#options.reconnect === false) {
+    const { reconnect = true, retry = false } = this.#options;
+    if (final || !(this.#isProved || this.#returnsAtOnce ? reconnect : retry)) {
       this.#dropStandby();
       return this.#handlers.lost(error, undefined);
     }
