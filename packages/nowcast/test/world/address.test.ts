@@ -57,7 +57,9 @@ it("a_join_without_a_server_says_so_once_unless_the_program_listens", async () =
   joinWorld(nobody);
   await expect(joinWorld(nobody)).rejects.toMatchObject({ code: "unreachable" });
   await vi.waitUntil(() => warned.length > 1, { timeout: 10_000 });
-  expect(warned.slice(1)).toEqual([expect.stringContaining("The world at http://127.0.0.1:1 was not joined")]);
+  expect(warned.slice(1)).toEqual([
+    expect.stringContaining("The world at http://127.0.0.1:1 was not joined"),
+  ]);
   quiet.close();
   heard.close();
   vi.restoreAllMocks();

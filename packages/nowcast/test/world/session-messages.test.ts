@@ -1,72 +1,24 @@
 /** A world on a session against a server controlled by the test. */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
-import {
-  type EntityId,
-  type JoinOptions,
-  joinWorld,
-  type PlayerId,
-  type World,
-  type WorldEvents,
-} from "../../src/world/index.js";
-import type { Definition } from "../../src/world/session/generated/messages.js";
+import type { EntityId, PlayerId } from "../../src/world/index.js";
 import { waitFor } from "../wait-for.js";
 import { greeting, ScriptedSession, WELCOME } from "./scripted-session.js";
-import { entity, type Fields, fields, kind, payload, player, screen, values } from "./server-words.js";
-
-const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-const PLAYERS_KEY = 2 ** 32;
-const SCREENS_KEY = 2 ** 33;
-const SHEEP = 7 as EntityId;
-
-const WOOL: Fields = { wool: types.range(0, 1, 0.01), owner: types.option(types.u32) };
-const DEFINITION: Definition = {
-  version: 3,
-  kinds: [
-    kind("sheep", WOOL, { body: { shape: "sphere", radius: 0.5 }, look: { color: "#ffffff" } }),
-    kind("person", {}, { walker: {} }),
-  ],
-  actions: [
-    {
-      name: "shear",
-      arguments: fields({ sheep: types.option(types.u32) }),
-      hint: { key: "e" },
-      durable: false,
-    },
-    { name: "buy", arguments: fields({ what: types.text }), hint: null, durable: true },
-  ],
-  events: [{ name: "shorn", payload: fields({ sheep: types.u32 }) }],
-  assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
-};
-const AT_EASE = { position: [1, 2, 3], rotation: [0, 0, 0, 1] } as const;
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function serve(greet = greeting(DEFINITION)): Promise<ScriptedSession> {
-  const server = await ScriptedSession.start(greet);
-  cleanups.push(() => server.stop());
-  return server;
-}
-
-function join(server: ScriptedSession, options: JoinOptions = {}): World {
-  const world = joinWorld(server.url, options);
-  cleanups.push(() => world.close());
-  return world;
-}
-
-function collect<K extends keyof WorldEvents>(world: World, type: K): WorldEvents[K][] {
-  const events: WorldEvents[K][] = [];
-  world.on(type, (event) => events.push(event));
-  return events;
-}
-
-function sheep(wool: number, rest: Parameters<typeof entity>[0] = {}): Uint8Array {
-  return entity({ attributes: values(WOOL, { wool, owner: null }), ...rest });
-}
+import { entity, type Fields, kind, payload, player, screen, values } from "./server-words.js";
+import {
+  AT_EASE,
+  cleanups,
+  collect,
+  DEFINITION,
+  join,
+  PLAYERS_KEY,
+  SCREENS_KEY,
+  SHEEP,
+  STILL,
+  serve,
+  sheep,
+} from "./session-bench.js";
 
 describe("messages of a server on a session", () => {
   it("receives its welcome and the definition", async () => {
@@ -504,98 +456,6 @@ describe("messages of a client on a session", () => {
     server.replicate(Uint8Array.of(110, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0));
     await waitFor("the word", () => server.received.includes("Forget"));
     expect(world.status).toBe("open");
-  });
-});
-
-describe("a server that breaks the rules", () => {
-  const tooMany = (say: (server: ScriptedSession, at: number) => void, count: number) => {
-    return (server: ScriptedSession) => {
-      for (let at = 0; at < count; at++) say(server, at);
-    };
-  };
-  const crowd = Array.from({ length: 1_025 }, (_, at) => kind(`kind ${at}`, {}));
-  it.each<[string, (server: ScriptedSession) => void, RegExp]>([
-    ["of no kind", (server) => server.put(SHEEP, entity({ kind: 2 })), /entity\.kind: 2, where there are 2/],
-    ["with too few bytes of attributes", (server) => server.put(SHEEP, entity({})), /byte 0/],
-    [
-      "with too many bytes of attributes",
-      (server) => server.put(SHEEP, entity({ kind: 1, attributes: Uint8Array.of(0, 0, 0) })),
-      /byte/,
-    ],
-    [
-      "of a scale that is not a number",
-      (server) => server.put(SHEEP, sheep(1, { scale: [1, Number.NaN, 1] })),
-      /entity\.scale should be finite/,
-    ],
-    [
-      "infinitely far away",
-      (server) => {
-        const position: [number, number, number] = [Number.POSITIVE_INFINITY, 0, 0];
-        server.put(SHEEP, sheep(1, { place: { position, rotation: [0, 0, 0, 1] } }));
-      },
-      /entity\.place\.position should be finite/,
-    ],
-    ["that is no entity", (server) => server.put(SHEEP, Uint8Array.of(255)), /byte/],
-    ["that is not a player", (server) => server.put(PLAYERS_KEY + 1, Uint8Array.of(255)), /byte/],
-    ["that is not a screen", (server) => server.put(SCREENS_KEY + 1, Uint8Array.of(255)), /byte/],
-    ["that is not an event", (server) => server.sayBytes(Uint8Array.of(255)), /byte/],
-    ["that is no movement", (server) => server.replicate(Uint8Array.of(1, 2, 3)), /tick/],
-    [
-      "of too many kinds",
-      (server) => server.say({ Define: { definition: { ...DEFINITION, kinds: crowd } } }),
-      /1025 kinds, more than 1024/,
-    ],
-    [
-      "of a kind without a shape",
-      (server) => {
-        const shapeless = { ...crowd[0]!, attributes: new Uint8Array(0) };
-        server.say({ Define: { definition: { ...DEFINITION, kinds: [shapeless] } } });
-      },
-      /kind "kind 0"/,
-    ],
-    [
-      "of too many players",
-      tooMany((server, at) => server.put(PLAYERS_KEY + at, player({ name: "", avatar: null })), 1_025),
-      /more than 1024 players/,
-    ],
-    [
-      "of too many screens",
-      tooMany(
-        (server, at) => server.put(SCREENS_KEY + at, screen({ place: `${at}`, personal: false, value: 1 })),
-        4_097,
-      ),
-      /more than 4096 values/,
-    ],
-  ])("is left with the code 64 after a message %s, and tried again", async (_, lie, cause) => {
-    const server = await serve();
-    const world = join(server);
-    const errors = collect(world, "error");
-    await world.ready;
-    const [first] = server.channels;
-    lie(server);
-    await waitFor("the second session", () => world.stats.reconnects === 1);
-    expect(errors[0]).toMatchObject({ error: { fault: "peer-misbehaved" } });
-    expect(errors[0]!.error.message).toMatch(cause);
-    await waitFor("the server to receive it", () => first!.status.closed !== undefined);
-    expect(first!.status.closed).toMatchObject({ code: 64 });
-  });
-
-  it("closes if entities arrive before the first definition", async () => {
-    const server = await serve((server) => {
-      server.say({ Welcome: WELCOME });
-      server.put(SHEEP, sheep(1));
-    });
-    const errors = collect(join(server, { reconnect: false }), "error");
-    await waitFor("the end", () => errors.length > 0);
-    expect(errors[0]!.error.message).toMatch(/an entity before the first definition/);
-  });
-
-  it("is left for good when it speaks another version", async () => {
-    const server = await serve((server) => server.say({ Welcome: { ...WELCOME, protocol: 2 } }));
-    const world = join(server);
-    const errors = collect(world, "error");
-    await expect(world.ready).rejects.toMatchObject({ fault: "peer-incompatible", code: "version" });
-    expect(errors).toMatchObject([{ retryInMs: undefined }]);
   });
 });
 
