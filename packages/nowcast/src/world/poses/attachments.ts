@@ -9,6 +9,11 @@ import { createPoseBuffer, type PoseBuffer, type PoseLayer } from "./layer.js";
  */
 const STEADY_M = 0.005;
 const STEADY_TURN = 0.004;
+/**
+ * An entity that moves relative to its parent is shown at most this distance from the place that was received last. The interpolated
+ * poses of the two lie further apart if one of them was received later, for example because it has just come into sight.
+ */
+const APART_MAX_M = 0.25;
 /** Number of received places in a row that make an entity steady; then the weight of a new place in the mean. */
 const STEADY_COUNT = 3;
 const MEAN_SHARE = 1 / 32;
@@ -75,9 +80,15 @@ export class Attachments implements PoseLayer {
     this.#depth--;
     if (!isThere) return false;
     const known = this.#known.get(id);
-    if (known === undefined || known.count < STEADY_COUNT) return this.#moveWith(parentId, parent, out);
+    const isSteady = known !== undefined && known.count >= STEADY_COUNT;
+    if (!isSteady && !this.#moveWith(parentId, parent, out)) return false;
+    if (known === undefined) return true;
     rotateVector(parent.quaternion, known.position, PLACE);
-    for (let axis = 0; axis < 3; axis++) out.position[axis] = parent.position[axis]! + PLACE[axis]!;
+    for (let axis = 0; axis < 3; axis++) PLACE[axis] = parent.position[axis]! + PLACE[axis]!;
+    const { position } = out;
+    const [x, y, z] = [position[0]! - PLACE[0]!, position[1]! - PLACE[1]!, position[2]! - PLACE[2]!];
+    if (!isSteady && Math.hypot(x, y, z) <= APART_MAX_M) return true;
+    for (let axis = 0; axis < 3; axis++) position[axis] = PLACE[axis]!;
     multiplyRotations(parent.quaternion, known.quaternion, out.quaternion);
     return true;
   }
