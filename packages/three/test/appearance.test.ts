@@ -1,4 +1,5 @@
 /** Outfits, gestures and faces of people. */
+import { type InstancedMesh, Matrix4 } from "three";
 import { describe, expect, it } from "vitest";
 import { type DrawnKind, describeBody, isShown } from "../src/look/body.js";
 import { Crowd } from "../src/people/crowd.js";
@@ -16,6 +17,7 @@ import { createPose } from "../src/pose.js";
 import { Obstacles } from "../src/scene/obstacles.js";
 import { createProp } from "../src/scene/prop.js";
 
+const MATRIX = new Matrix4();
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
 
 describe("an outfit", () => {
@@ -41,6 +43,30 @@ describe("an outfit", () => {
     expect(after.hair.getHexString()).toBe(OUTFIT_CHOICES.hair[5].slice(1));
     expect(after.skin.equals(before.skin)).toBe(true);
     expect(after.shirt.equals(before.shirt)).toBe(true);
+  });
+});
+
+describe("the contact with the ground", () => {
+  it("darkens_below_standing_feet_and_not_below_a_jump_or_a_hidden_body", () => {
+    const crowd = new Crowd();
+    const kind: DrawnKind = { name: "person", walker: {}, body: undefined, look: undefined };
+    const add = (id: number, y: number) =>
+      crowd.add(describeBody({ id, kind, attributes: {}, scale: [1, 1, 1], parent: undefined }), {
+        ...createPose(),
+        y,
+      });
+    for (const id of [1, 2, 3]) add(id, 0.9);
+    crowd.get(2)!.motion.air = 1;
+    crowd.update(0, new Obstacles(), 3);
+    const disc = crowd.group.children.find((mesh) => mesh.renderOrder === 2) as InstancedMesh;
+    const placed = [0, 1, 2].map((at) => {
+      disc.getMatrixAt(at, MATRIX);
+      return [MATRIX.elements[0], MATRIX.elements[13]] as const;
+    });
+    expect(disc.count).toBe(3);
+    expect(placed.map(([width]) => width)).toEqual([1, 0, 0]);
+    expect(placed[0]![1]).toBeCloseTo(0.025, 3);
+    crowd.dispose();
   });
 });
 

@@ -13,6 +13,7 @@ import type { Body } from "../look/body.js";
 import { copyPose, type Pose, yawOf } from "../pose.js";
 import type { Obstacles } from "../scene/obstacles.js";
 import type { Prop } from "../scene/prop.js";
+import { ContactShadows } from "./contact-shadows.js";
 import { type Emote, emoteOf, emoteSeconds, poseEmote } from "./emotes.js";
 import { type FacePose, poseFace } from "./face.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
@@ -86,6 +87,7 @@ export class Crowd {
   readonly #parts: readonly Part[] = createParts();
   readonly #meshes: InstancedMesh[] = [];
   readonly #material = new MeshLambertMaterial({ vertexColors: true });
+  readonly #contacts = new ContactShadows();
   readonly #skeleton = new Skeleton();
   readonly #joints: Object3D[][];
   readonly #angles = createJointAngles();
@@ -213,7 +215,10 @@ export class Crowd {
       this.#skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
       if (isDrawn) this.tracking?.pose(member, this.#skeleton, MATRIX);
       this.#copyOut(i, member.hat);
+      const touch = member.seat === undefined && !member.body.isSeated ? 1 - member.motion.air : 0;
+      this.#contacts.set(i, member.x, member.y - member.halfHeight, member.z, size * member.width * touch);
     }
+    this.#contacts.mesh.instanceMatrix.needsUpdate = true;
     for (let m = 0; m < this.#meshes.length; m++) this.#meshes[m]!.instanceMatrix.needsUpdate = true;
   }
 
@@ -225,6 +230,8 @@ export class Crowd {
     }
     for (const part of this.#parts) part.geometry.dispose();
     this.#material.dispose();
+    this.group.remove(this.#contacts.mesh);
+    this.#contacts.dispose();
   }
 
   #poseGesture(member: Member): void {
@@ -246,6 +253,7 @@ export class Crowd {
   }
 
   #count(): void {
+    this.#contacts.mesh.count = this.#list.length;
     this.#meshes.forEach((mesh, m) => {
       mesh.count = this.#list.length * this.#joints[m]!.length;
       const { hats } = this.#parts[m]!;
@@ -270,6 +278,9 @@ export class Crowd {
       mesh.dispose();
     }
     this.#meshes.length = 0;
+    this.group.remove(this.#contacts.mesh);
+    this.#contacts.reserve(capacity);
+    this.group.add(this.#contacts.mesh);
     this.#parts.forEach((part, m) => {
       const mesh = new InstancedMesh(part.geometry, this.#material, capacity * this.#joints[m]!.length);
       mesh.instanceMatrix.setUsage(DynamicDrawUsage);

@@ -6,6 +6,7 @@ import {
   type Material,
   Mesh,
   MeshLambertMaterial,
+  SRGBColorSpace,
 } from "three";
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
@@ -54,7 +55,7 @@ export class Ground {
     // The origin of the pattern is the middle of the upper side.
     const top = new Mesh(
       new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
-      createPaving(prop.color, isGreen(prop.color), this.#isFine),
+      createPaving(groundColor(prop.color), isGreen(prop.color), this.#isFine),
     );
     top.quaternion.set(prop.qx, prop.qy, prop.qz, prop.qw);
     top.position.set(prop.x, prop.y, prop.z);
@@ -94,7 +95,7 @@ export class Ground {
     if (!lawn) return;
     this.#grass = createGrass(
       lawn,
-      lawn.color,
+      groundColor(lawn.color),
       obstacles.filter((prop) => !this.#slabs.has(prop.id)),
     );
     this.group.add(this.#grass);
@@ -131,6 +132,20 @@ const PLINTH_M = 5;
 function isGreen(color: number): boolean {
   const { h, s } = new Color(color).getHSL({ h: 0, s: 0, l: 0 });
   return h > 0.18 && h < 0.45 && s > 0.12;
+}
+
+/** The green of a meadow in the sun: its hue, its greatest purity, and the range of its lightness, 0 to 1. */
+const MEADOW = { hue: 0.235, purityMax: 0.31, lightness: [0.41, 0.53] } as const;
+
+/** The colour in which ground is drawn. All lawns are kin to one meadow, so that worlds share a palette. */
+function groundColor(color: number): number {
+  if (!isGreen(color)) return color;
+  const { h, s, l } = new Color(color).getHSL({ h: 0, s: 0, l: 0 }, SRGBColorSpace);
+  const [darkest, lightest] = MEADOW.lightness;
+  const lightness = Math.min(lightest, Math.max(darkest, l));
+  const meadow = new Color();
+  meadow.setHSL((h + MEADOW.hue) / 2, Math.min(s, MEADOW.purityMax), lightness, SRGBColorSpace);
+  return meadow.getHex();
 }
 
 /** The material of a lawn or of stones. It is computed in the shader, so that no texture has to be loaded. */
