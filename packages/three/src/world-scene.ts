@@ -256,6 +256,7 @@ export class WorldScene {
     for (const prop of this.#moving) {
       if (!source.pose(prop.id, this.#pose) || isSamePose(this.#pose, prop)) continue;
       copyPose(this.#pose, prop);
+      if (source.hasJumped(prop.id)) this.#trails.restart(prop.id);
       if (prop.isModelled) this.#models.place(prop.id);
       else this.#rendererOf(prop).place(prop);
       this.#signs.place(prop);
@@ -268,7 +269,7 @@ export class WorldScene {
     const { members } = this.crowd;
     for (let i = 0; i < members.length; i++) {
       const { id } = members[i]!;
-      if (source.pose(id, this.#pose)) this.crowd.place(id, this.#pose);
+      if (source.pose(id, this.#pose)) this.crowd.place(id, this.#pose, source.hasJumped(id));
     }
     this.#trackedPeople?.place(source);
   }

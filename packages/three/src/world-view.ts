@@ -114,6 +114,10 @@ export class WorldView implements PoseSource {
     return true;
   }
 
+  hasJumped(id: number): boolean {
+    return this.world.display.hasJumped(id as EntityId);
+  }
+
   /** Ends the view and frees all its objects. The world stays open. */
   dispose(): void {
     this.#isDisposed = true;

@@ -202,3 +202,21 @@ it("a passenger who stands on a moving boat does not run, and one who walks on i
   expect(stands.motion.speed, "without a boat").toBeGreaterThan(4);
   crowd.dispose();
 });
+
+it("a person whom the rules put elsewhere does not run there, however near the place is", () => {
+  const crowd = new Crowd();
+  const person: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
+  const speedAfter = (hasJumped: boolean): number => {
+    const body = { id: 2, kind: person, scale: [1, 1, 1], parent: undefined, attributes: {} } as const;
+    crowd.add(describeBody(body), createPose());
+    crowd.update(1 / 60, new Obstacles(), undefined);
+    crowd.place(2, { ...createPose(), x: 1 }, hasJumped);
+    crowd.update(1 / 60, new Obstacles(), undefined);
+    const { speed } = crowd.get(2)!.motion;
+    crowd.remove(2);
+    return speed;
+  };
+  expect(speedAfter(false)).toBeGreaterThan(4);
+  expect(speedAfter(true)).toBe(0);
+  crowd.dispose();
+});

@@ -80,6 +80,7 @@ it("shows the form until the model is loaded, and then draws all instances by on
       Object.assign(out, createPose(), { x: id * 10 });
       return true;
     },
+    hasJumped: () => false,
   });
   mesh.getMatrixAt(2, matrix);
   expect(new Vector3().setFromMatrixPosition(matrix).x).toBe(30);

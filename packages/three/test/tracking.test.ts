@@ -107,6 +107,7 @@ class Bench {
           if (pose) Object.assign(out, pose);
           return pose !== undefined;
         },
+        hasJumped: () => false,
       });
       this.tracking.update(0.05);
     }

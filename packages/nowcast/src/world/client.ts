@@ -63,6 +63,7 @@ const NO_DISPLAY: Display = {
   delayMs: 0,
   starvedFrames: 0,
   ageMs: () => 0,
+  hasJumped: () => false,
   isPredicted: false,
   carriedYaw: 0,
   holding: undefined,

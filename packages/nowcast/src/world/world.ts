@@ -88,6 +88,8 @@ export interface Display {
   readonly delayMs: number;
   /** The age of an entity's displayed state, in milliseconds: the delay, plus the time of extrapolation. */
   ageMs(id: EntityId): number;
+  /** Whether the rules put the entity elsewhere since the frame before: there is no way between the two displayed places. */
+  hasJumped(id: EntityId): boolean;
   /** Number of frames that extrapolated entities, because the next snapshot arrived too late. */
   readonly starvedFrames: number;
   /** Whether the page shows the local avatar's predicted pose. */

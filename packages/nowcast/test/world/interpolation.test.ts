@@ -231,6 +231,8 @@ describe("interpolation", () => {
     const pose = createPoseBuffer();
     const seen = new Set<boolean>();
     let hasJumped = false;
+    const jumpFrames: number[] = [];
+    let firstThere = Number.NaN;
     for (let tick = 0; tick < 600; tick++) {
       // With loss, the snapshots around the jump at step 300 are lost, and the display waits for the next one.
       if (tick % ticks === 0 && !(isLossy && Math.abs(tick - 300) <= 2 * ticks)) {
@@ -247,8 +249,11 @@ describe("interpolation", () => {
       const x = pose.position[0]!;
       expect(x === 0 || x >= metres, `${x} m is between`).toBe(true);
       seen.add(x === 0);
+      if (interpolator.hasJumped(world.body.id)) jumpFrames.push(tick);
+      if (x !== 0 && Number.isNaN(firstThere)) firstThere = tick;
     }
     expect(seen.size).toBe(2);
+    expect(jumpFrames).toEqual([firstThere]);
   });
 
   it.each([

@@ -30,8 +30,6 @@ const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17
 const WIDTHS = [1, 0.88, 1.14] as const;
 /** A person whose axis is nearer to the eye than this is not drawn, in metres. */
 const EYE_M = 0.7;
-/** A movement farther than this in one frame is a teleport, not a step. */
-const TELEPORT_M = 3;
 /** Greatest distance from the feet to a body on which they stand, in metres. */
 const GROUND_M = 0.3;
 
@@ -180,10 +178,20 @@ export class Crowd {
     this.#count();
   }
 
-  place(id: number, pose: Pose): void {
+  /** `hasJumped` says that there is no way from the earlier pose to this one. */
+  place(id: number, pose: Pose, hasJumped = false): void {
     const member = this.#byId.get(id) ?? this.#drivers.get(id);
     if (!member) return;
     copyPose(pose, member);
+    if (hasJumped) {
+      member.lastX = pose.x;
+      member.lastY = pose.y;
+      member.lastZ = pose.z;
+      member.velocityX = 0;
+      member.velocityZ = 0;
+      member.motion.rise = 0;
+      member.ground = undefined;
+    }
     if (member.seat !== undefined) moveToSeat(member, member.seat);
   }
 
@@ -358,15 +366,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
     dx -= ground.x - groundX;
     dz -= ground.z - groundZ;
   }
-  if (Math.abs(dx) + Math.abs(dy) + Math.abs(dz) > TELEPORT_M) {
-    dx = 0;
-    dz = 0;
-    member.velocityX = 0;
-    member.velocityZ = 0;
-    motion.rise = 0;
-  } else {
-    motion.rise += (dy / seconds - motion.rise) * ease(20, seconds);
-  }
+  motion.rise += (dy / seconds - motion.rise) * ease(20, seconds);
   const follow = ease(12, seconds);
   member.velocityX += (dx / seconds - member.velocityX) * follow;
   member.velocityZ += (dz / seconds - member.velocityZ) * follow;

@@ -15,8 +15,6 @@ import type { Prop } from "./prop.js";
 export const TRAILS_MAX = 32;
 /** Places that a trail remembers. */
 const POINTS = 24;
-/** A movement farther than this in one frame is a teleport, in metres: the trail begins again. */
-const TELEPORT_M = 6;
 /** Half the width of a trail as a share of the smaller half length of its prop. */
 const WIDTH = 0.6;
 
@@ -74,6 +72,12 @@ export class Trails {
     trail.mesh.material.dispose();
   }
 
+  /** Begins a trail again, because its prop jumped. */
+  restart(id: number): void {
+    const trail = this.#trails.get(id);
+    if (trail) trail.count = 0;
+  }
+
   clear(): void {
     for (const id of [...this.#trails.keys()]) this.remove(id);
   }
@@ -90,8 +94,6 @@ export class Trails {
 /** Remembers the place of the prop, at equal intervals. */
 function follow(trail: Trail, seconds: number): void {
   const { prop, places } = trail;
-  const way = Math.hypot(prop.x - places[0]!, prop.y - places[1]!, prop.z - places[2]!);
-  if (trail.count > 0 && way > TELEPORT_M) trail.count = 0;
   trail.sinceS += seconds;
   const intervalS = trail.seconds / (POINTS - 1);
   if (trail.count === 0 || trail.sinceS >= intervalS) {

@@ -105,6 +105,11 @@ export class Interpolator implements PoseLayer {
     return true;
   }
 
+  /** Whether the shown place of an entity lies beyond a jump that the frame before did not show. */
+  hasJumped(id: EntityId): boolean {
+    return this.#tracks.get(id)?.jumpShownAt === this.#moment.tick;
+  }
+
   /** Age of an entity's shown state, in milliseconds: the delay, plus the extrapolated time. */
   ageMs(id: EntityId): number {
     const track = this.#tracks.get(id);
@@ -202,6 +207,9 @@ class PoseTrack {
   #lagTick = Number.NEGATIVE_INFINITY;
   /** The step at which this entity is shown, with a fraction. */
   #shownTick = 0;
+  /** The step of the newest jump, and the moment of the frame that showed it first. */
+  #jumpTick = Number.POSITIVE_INFINITY;
+  jumpShownAt = Number.NaN;
   /** The position in the last frame, while samples are missing; otherwise `undefined`. */
   #heldAt: [number, number, number] | undefined;
   /**
@@ -226,6 +234,7 @@ class PoseTrack {
     this.#glideTick = Number.NEGATIVE_INFINITY;
     this.#newest = 0;
     this.#count = 1;
+    this.#jumpTick = Number.NEGATIVE_INFINITY;
     this.#write(0, entity);
   }
 
@@ -243,6 +252,7 @@ class PoseTrack {
     if (entity.hasJumped) {
       this.#heldAt = undefined;
       this.#glideTick = Number.NEGATIVE_INFINITY;
+      this.#jumpTick = entity.tick;
     }
     if (entity.path !== undefined) this.#correct(entity.path);
     if (entity.tick < last) this.#dropSince(entity.tick);
@@ -277,6 +287,10 @@ class PoseTrack {
   at(moment: Moment, out: PoseBuffer): void {
     this.#adaptLag(moment);
     this.#shownTick = moment.tick - this.lag;
+    if (this.#shownTick >= this.#jumpTick) {
+      this.#jumpTick = Number.POSITIVE_INFINITY;
+      this.jumpShownAt = moment.tick;
+    }
     this.#interpolate(moment, out);
     const isStarved = this.#shownTick - moment.newestTick > EXTRAPOLATION_S_MAX * moment.stepHz;
     this.#bridgeGap(moment, isStarved, out.position);

@@ -49,6 +49,12 @@ export class Poses implements Display {
     return this.#interpolator.ageMs(id);
   }
 
+  hasJumped(id: EntityId): boolean {
+    const prediction = this.#prediction;
+    if (prediction?.isShown && id === this.#world.avatarId) return prediction.hasJumped;
+    return this.#interpolator.hasJumped(id);
+  }
+
   get isPredicted(): boolean {
     return this.#prediction?.isShown ?? false;
   }

@@ -19,6 +19,9 @@ const REJOIN_M_MAX = 10;
 export class AvatarPrediction implements PoseLayer, Prediction {
   /** Whether the avatar is displayed at its predicted pose. */
   isShown = false;
+  /** Whether the rules put the avatar elsewhere since the frame before. */
+  hasJumped = false;
+  #jumps = false;
   readonly layers: readonly PoseLayer[];
   readonly #world: PosedWorld;
   readonly #clock: StepClock;
@@ -49,6 +52,7 @@ export class AvatarPrediction implements PoseLayer, Prediction {
       }),
       world.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
         const avatar = this.#avatar;
+        this.#jumps ||= avatar?.hasJumped === true && moved.includes(avatar);
         const step = avatar && this.#clock.acknowledged(ackedInputSequence);
         this.#walker.onMovement(this.#model === this.#walker ? step : undefined, tick, moved);
         if (avatar && step !== undefined) this.#model?.onSnapshot(avatar, step, tick, moved);
@@ -113,6 +117,8 @@ export class AvatarPrediction implements PoseLayer, Prediction {
   /** Takes the steps up to this moment. */
   frame(nowMs: number, interpolator: PoseLayer): void {
     const clock = this.#clock;
+    this.hasJumped = this.#jumps;
+    this.#jumps = false;
     clock.frame(nowMs);
     this.#follow();
     const avatar = this.#avatar;
