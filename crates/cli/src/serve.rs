@@ -268,7 +268,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let how_to_open = if config.entry.key.is_some() {
         "Every client needs a token: add ?token=TOKEN to an address; nowcast token makes one."
     } else {
-        "Open it in two browser tabs: both are in the same world."
+        "Open this address in two browser tabs: both are in the same world."
     };
     let kept = match &config.data {
         Some(folder) => format!("Worlds are stored in {}.", folder.display()),
@@ -287,18 +287,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             () = &mut stop => return Ok(ExitCode::SUCCESS),
         };
         let address = web_address(&server.addresses());
-        let first = names.first().map_or("plaza", String::as_str);
+        let first = names.first().map_or("playground", String::as_str);
         let others: String =
             for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
         let documents = if docs { format!("The documents are at {address}/docs/\n") } else { String::new() };
         announce(format_args!(
             "Nowcast is at {address}\n\
              {documents}{others}\
-             {how_to_open} Worlds: {}. /r/NAME is the room of that world,\n\
-             and every other /r/NAME a room of its own that shows {first}.\n\
-             See inside and edit at {address}/studio/\n\
-             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md).\n\
-             {kept} Ctrl-C ends it.",
+             {how_to_open} Worlds: {}.\n\
+             Each world has a room with its name, /r/NAME. Every other /r/NAME is a separate room that shows {first}.\n\
+             The studio shows and edits rooms: {address}/studio/\n\
+             Programs join at {}/{first}, WebSocket clients without an SDK at {}/ws/{first} (spec/PLAIN.md).\n\
+             {kept} Ctrl-C ends the server.",
             names.join(", "),
             address.replacen("http", "nowcast", 1),
             address.replacen("http", "ws", 1)

@@ -122,8 +122,7 @@ fn check_name(dir: &Path) -> anyhow::Result<()> {
     };
     if DEVICES.contains(&name.to_ascii_lowercase().as_str()) {
         bail!(
-            "{name} is the name of a device in Windows, so nobody could copy the world there; nothing was made. `nowcast new {}` \
-             makes a world",
+            "{name} is a device name in Windows, where no folder can have this name; nothing was made. Run `nowcast new {}`",
             dir.with_file_name(format!("{}-world", name_like(&name))).display()
         )
     }
