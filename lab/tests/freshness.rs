@@ -193,6 +193,23 @@ fn random_loss_is_not_taken_for_a_policer() {
     }
 }
 
+/// Regression test: two acknowledgements for each turn of the sender filled an uplink of this capacity. Events then took three
+/// times as long.
+#[test]
+fn acknowledgements_do_not_crowd_a_narrow_uplink() {
+    // The headers are those of QUIC, UDP and IP.
+    let way =
+        |bits| LinkConfig { delay: ms(25), rate_bits: Some(bits), header_bytes: 60, ..LinkConfig::default() };
+    let outcome = measure(&Workload {
+        link: way(10_000_000),
+        back: Some(way(30_000)),
+        duration: Duration::from_secs(30),
+        ..Workload::default()
+    });
+    let (age, event) = (quantile(&outcome.ages, 0.99), quantile(&outcome.event_latencies, 0.99));
+    assert!(age <= 90.0 && event <= 60.0, "age {age} ms, events {event} ms, {} acks", outcome.packets_back);
+}
+
 #[test]
 fn without_the_laws_of_the_queue_a_narrow_link_is_filled_with_history() {
     let link = LinkConfig {

@@ -46,6 +46,8 @@ pub struct LinkConfig {
     pub variation: Variation,
     /// The buffer in front of the narrowest hop, in bytes. A packet that does not fit is dropped.
     pub queue_bytes: usize,
+    /// Bytes that lower layers add to each packet in front of the narrowest hop, such as the headers of UDP and IP.
+    pub header_bytes: usize,
     /// Times of total loss, counted from the start of the link.
     pub outages: Vec<Range<Duration>>,
 }
@@ -64,6 +66,7 @@ impl Default for LinkConfig {
             rate_bits: None,
             variation: Variation::Constant,
             queue_bytes: 64 * 1024,
+            header_bytes: 0,
             outages: Vec::new(),
         }
     }
@@ -321,6 +324,7 @@ impl Link {
     fn pass_hop(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         self.leave_hop(now);
         let Some(capacity) = &mut self.capacity else { return Some(now) };
+        let bytes = bytes + self.config.header_bytes;
         if self.in_hop_bytes + bytes > self.config.queue_bytes {
             return None;
         }

@@ -285,6 +285,7 @@ fn random_link(random: &mut Random) -> LinkConfig {
         rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
         variation: Variation::Constant,
         queue_bytes: 4_000 + random.below(60_000) as usize,
+        header_bytes: 0,
         outages: Vec::new(),
     }
 }

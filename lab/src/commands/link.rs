@@ -110,6 +110,7 @@ fn config(args: &Args) -> LinkConfig {
         rate_bits: args.rate,
         variation: Variation::Constant,
         queue_bytes: args.queue,
+        header_bytes: 0,
         outages: args.outage.clone(),
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Case {
     pub(super) word: &'static str,
     pub(super) name: &'static str,
     pub(super) link: LinkConfig,
+    /// The link back, if it differs.
+    pub(super) back: Option<LinkConfig>,
     /// The congestion control of a bulk transfer by TCP that shares the link; `None` if there is no such transfer.
     pub(super) beside: Option<&'static str>,
 }
@@ -68,7 +70,7 @@ impl Case {
             loss: loss_each_way(loss),
             ..LinkConfig::default()
         };
-        let case = |word, name, link| Case { word, name, link, beside: None };
+        let case = |word, name, link| Case { word, name, link, back: None, beside: None };
         let mut cases = vec![
             case("clean", "50 ms, no loss", link(50, 0.0)),
             case("50-1", "50 ms, 1 % loss", link(50, 0.01)),
@@ -88,6 +90,7 @@ impl Case {
         ];
         cases.extend(Self::jittery());
         cases.extend(Self::policed());
+        cases.push(Self::asymmetric());
         cases.extend(Self::beside_bulk());
         cases.extend(Self::changing());
         cases
@@ -114,7 +117,7 @@ impl Case {
             ("spikes", "50 ms, each way 20 to 60 ms more for one packet in 200", kind(spikes)),
         ]
         .into_iter()
-        .map(|(word, name, link)| Case { word, name, link, beside: None })
+        .map(|(word, name, link)| Case { word, name, link, back: None, beside: None })
     }
 
     /// Returns links with a policer, as many operators and clouds have.
@@ -133,8 +136,20 @@ impl Case {
                 loss: loss_each_way(loss),
                 ..LinkConfig::default()
             };
-            Case { word, name, link, beside: None }
+            Case { word, name, link, back: None, beside: None }
         })
+    }
+
+    /// Returns a link whose acknowledgements compete for a narrow uplink.
+    fn asymmetric() -> Case {
+        let ways = [10_000_000, 60_000].map(|rate_bits| LinkConfig {
+            delay: Duration::from_millis(25),
+            rate_bits: Some(rate_bits),
+            ..LinkConfig::default()
+        });
+        let [link, back] = ways;
+        let name = "50 ms, 10 Mbit/s, and 60 kbit/s for acknowledgements";
+        Case { word: "asymmetric", name, link, back: Some(back), beside: None }
     }
 
     /// Returns links with changing capacity, such as mobile links and Wi-Fi.
@@ -168,7 +183,7 @@ impl Case {
             ("walk-cubic", "Beside TCP (CUBIC): random walk from 0.5 to 4 Mbit/s", walk, Some("cubic")),
         ]
         .into_iter()
-        .map(|(word, name, link, beside)| Case { word, name, link, beside })
+        .map(|(word, name, link, beside)| Case { word, name, link, back: None, beside })
     }
 
     fn beside_bulk() -> impl Iterator<Item = Case> {
@@ -186,7 +201,7 @@ impl Case {
                 queue_bytes: kilobytes * 1_024,
                 ..LinkConfig::default()
             };
-            Case { word, name, link, beside: Some(control) }
+            Case { word, name, link, back: None, beside: Some(control) }
         })
     }
 }
@@ -236,7 +251,7 @@ impl Measured {
 
 impl Plan {
     /// The names of the links.
-    pub const LINKS: [&str; 29] = [
+    pub const LINKS: [&str; 30] = [
         "clean",
         "50-1",
         "50-5",
@@ -254,6 +269,7 @@ impl Plan {
         "policer-1",
         "policer-05",
         "policer-2-5",
+        "asymmetric",
         "cubic-10",
         "bbr-10",
         "cubic-5",
@@ -299,6 +315,7 @@ impl Plan {
                         peer,
                         Job {
                             link: case.link.clone(),
+                            back: case.back.clone(),
                             seed: self.seed + seed * 1_000,
                             peer,
                             task: Task::Stream(stream),

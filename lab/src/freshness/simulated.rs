@@ -36,11 +36,15 @@ const SHARED_MIN: Duration = Duration::from_secs(30);
 
 /// The index of the case with a policer.
 const POLICED: usize = 10;
+/// The index of the case with a narrow uplink.
+const ASYMMETRIC: usize = 11;
 
 /// One link.
 struct Case {
     name: &'static str,
     link: LinkConfig,
+    /// The link back, if it differs.
+    back: Option<LinkConfig>,
     /// One-way time of the slowest packet.
     one_way_ms: f64,
 }
@@ -69,6 +73,7 @@ impl Simulated {
                 let outcomes = QUEUEINGS.map(|(queueing, _)| {
                     let workload = Workload {
                         link: case.link.clone(),
+                        back: case.back.clone(),
                         seed: self.seed,
                         duration: self.duration,
                         queueing,
@@ -141,7 +146,7 @@ impl Simulated {
         };
         let outage = self.duration / 2..self.duration / 2 + Duration::from_secs(2);
         let bursts = Loss::Bursts { share: 0.05, length: 3.0 };
-        let case = |name, link, one_way_ms| Case { name, link, one_way_ms };
+        let case = |name, link, one_way_ms| Case { name, link, back: None, one_way_ms };
         let jittery = |name, least, most, loss| {
             let jitter = Jitter::Uniform(Duration::from_millis(most - least));
             case(name, LinkConfig { jitter, ..link(least, loss) }, most as f64)
@@ -150,6 +155,9 @@ impl Simulated {
         overtaking.link.overtakes = true;
         let policer = Policer { rate_bits: 2_000_000, variation: Variation::Constant, bucket_bytes: 20_000 };
         let policed = LinkConfig { policer: Some(policer), ..link(25, Loss::None) };
+        // The headers are those of QUIC, UDP and IP.
+        let limited =
+            |rate_bits| LinkConfig { rate_bits: Some(rate_bits), header_bytes: 60, ..link(25, Loss::None) };
         let spikes = LinkConfig { jitter: Jitter::Spikes { per_10_000: 50 }, ..link(25, Loss::None) };
         vec![
             case("50 ms, no loss", link(25, Loss::None), 25.0),
@@ -167,6 +175,10 @@ impl Simulated {
             overtaking,
             case("50 ms and spikes of 20 to 60 ms", spikes, 25.0 + SPIKE_MAX.as_secs_f64() * 1e3),
             case("50 ms, a policer of 2 Mbit/s with a bucket of 20 KB", policed, 25.0),
+            Case {
+                back: Some(limited(60_000)),
+                ..case("50 ms, 10 Mbit/s, and 60 kbit/s for acknowledgements", limited(10_000_000), 25.0)
+            },
         ]
     }
 
@@ -283,6 +295,10 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
             at_most("age of values, p99", "ms", 120.0, age(0.99)),
             at_most("latency of events, p99", "ms", 60.0, event(0.99)),
             at_most("mean age of the worst key, relative to all keys", "", 1.5, outcome.unfairness().into()),
+        ],
+        ASYMMETRIC => vec![
+            at_most("age of values, p99", "ms", 50.0, age(0.99)),
+            at_most("latency of events, p99", "ms", case.one_way_ms + 1.0, event(0.99)),
         ],
         // Jitter may add only the additional delay of the slowest packet.
         _ => vec![

@@ -15,6 +15,8 @@ use super::tcp::{Control, PACKET_BYTES, Tcp};
 pub struct Workload {
     /// The link in each direction.
     pub link: LinkConfig,
+    /// The link back, if it differs.
+    pub back: Option<LinkConfig>,
     /// Seed for the loss and delay of packets.
     pub seed: u64,
     /// Duration of the updates.
@@ -49,6 +51,7 @@ impl Default for Workload {
     fn default() -> Self {
         Self {
             link: LinkConfig::default(),
+            back: None,
             seed: 1,
             duration: Duration::from_secs(60),
             keys: 100,
@@ -100,6 +103,8 @@ pub struct Outcome {
     pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
+    /// Packets that entered the link back: acknowledgements.
+    pub packets_back: u64,
     /// For each outage, the time from its end until every key showed a value that was produced after the outage, in ms.
     pub current_after_outage: Vec<f32>,
     /// For each outage, the time from its end until all events that were put before that time had arrived, in ms.
@@ -204,7 +209,7 @@ impl<'a> Run<'a> {
                 workload.seed,
                 [config.clone(), config],
                 Carrier::DATAGRAMS,
-                [workload.link.clone(), workload.link.clone()],
+                [workload.link.clone(), workload.back.as_ref().unwrap_or(&workload.link).clone()],
             ),
             outcome: Outcome::default(),
             newest: vec![None; workload.keys as usize],
@@ -335,6 +340,7 @@ impl<'a> Run<'a> {
         outcome.overhead_bytes_per_packet =
             (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
         outcome.packets_sent = counters.sent;
+        outcome.packets_back = self.pair.link(End::Acceptor).counters().sent;
         outcome.packets_lost = counters.lost + counters.policed + counters.overflowed + counters.cut;
         if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(Duration::ZERO, end) {
             outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / bits;

@@ -87,6 +87,7 @@ impl Plan {
                         work_ms,
                         Job {
                             link: link.clone(),
+                            back: None,
                             seed: self.seed + run,
                             peer: entry.peer,
                             task: Task::Burst(burst),

@@ -179,6 +179,7 @@ impl Plan {
                         entry,
                         Job {
                             link: setting.link(),
+                            back: None,
                             seed: self.seed + seed * 1_000,
                             peer: entry.peer,
                             task: Task::Echo(echo),

@@ -93,9 +93,12 @@ impl EmulatedLink {
         &self.hosts
     }
 
-    /// Changes the links towards all hosts, from the next packet on.
-    pub fn reconfigure(&self, config: &LinkConfig) {
-        self.shared.with(|state| state.links.iter_mut().for_each(|link| link.reconfigure(config.clone())));
+    /// Changes the link towards host `number`, counted from 1, from the next packet on.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    pub fn reconfigure(&self, number: usize, config: &LinkConfig) {
+        self.shared.with(|state| state.links[number - 1].reconfigure(config.clone()));
     }
 
     /// Returns the age of the link. The times of outages refer to this age.

@@ -29,7 +29,7 @@ use self::bulk::Bulk;
 use crate::freshness::Stream;
 use crate::lag::Burst;
 use crate::latency::Echo;
-use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Summary};
+use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, Summary};
 use crate::local::now_ns;
 use crate::peers::{End, Peer};
 
@@ -190,10 +190,10 @@ impl Outcome {
 ///
 /// # Errors
 /// [`TrialError`]
-pub fn run(link: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outcome, TrialError> {
+pub fn run(job: &Job) -> Result<Outcome, TrialError> {
     let mut best: Option<Outcome> = None;
     for repeats in 0..=REPEATS_MAX {
-        let outcome = match (once(link, seed, peer, task), &best) {
+        let outcome = match (once(job), &best) {
             (Ok(outcome), _) => outcome,
             // A stall of the machine can also end a connection. There is then an earlier outcome, or another attempt.
             (Err(TrialError::NoReport { .. } | TrialError::Hangs { .. }), _) if repeats < REPEATS_MAX => {
@@ -214,16 +214,20 @@ pub fn run(link: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outc
             break;
         }
     }
-    best.ok_or(TrialError::NoReport { peer: peer.name(), end: "near" })
+    best.ok_or(TrialError::NoReport { peer: job.peer.name(), end: "near" })
 }
 
-fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outcome, TrialError> {
-    let link = EmulatedLink::new(config, 2, seed)?;
+fn once(job: &Job) -> Result<Outcome, TrialError> {
+    let Job { peer, task, .. } = job;
+    let link = EmulatedLink::new(&job.link, 2, job.seed)?;
+    if let Some(back) = &job.back {
+        link.reconfigure(1, back);
+    }
     let address = SocketAddr::from((link.host(2).address(), PORT));
     let link_start_ns = now_ns() - link.elapsed().as_nanos() as u64;
     let deadline = Instant::now() + task.duration() + PATIENCE;
     let start = |host: usize, end: End| -> Result<HostReports, TrialError> {
-        let orders = Orders { peer, end, address, link_start_ns, task: task.clone() };
+        let orders = Orders { peer: *peer, end, address, link_start_ns, task: task.clone() };
         let mut command = Command::new(std::env::current_exe().map_err(TrialError::Start)?);
         command.args(["host", &serde_json::to_string(&orders)?]);
         let mut process = HostProcess::start(link.host(host), command).map_err(TrialError::Start)?;

@@ -14,6 +14,8 @@ use crate::peers::Peer;
 pub struct Job {
     /// The link in each direction.
     pub link: LinkConfig,
+    /// The link towards the near end, if it differs.
+    pub back: Option<LinkConfig>,
     /// The seed for the loss and delay of packets.
     pub seed: u64,
     /// The measured peer.
@@ -55,7 +57,7 @@ pub fn run_all(jobs: &[Job], at_once: usize, progress: &Mutex<Progress>) -> Vec<
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { return outcomes };
             let part = locked(progress).begin(&job.name, job.seconds(), job.seconds() / at_once as f64);
-            let outcome = run(&job.link, job.seed, job.peer, &job.task);
+            let outcome = run(job);
             locked(progress).end(part);
             outcomes.push((index, outcome));
         }
