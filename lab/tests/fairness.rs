@@ -59,7 +59,7 @@ fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
         let (share, age) = (outcome.session_bits / 50_000.0, quantile(&outcome.ages, 0.99));
         let figures = format!("seed {seed}: {share:.0} % of the link, age p99 {age:.0} ms");
         eprintln!("{figures}");
-        assert!((40.0..=55.0).contains(&share) && age <= 490.0, "{figures}");
+        assert!((30.0..=55.0).contains(&share) && age <= 490.0, "{figures}");
     }
 }
 
