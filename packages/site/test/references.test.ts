@@ -16,3 +16,9 @@ for (const [file, make] of Object.entries(REFERENCES)) {
     expect(readRepositoryFile(file) === text ? "current" : `${file} is not current: ${CURE}`).toBe("current");
   });
 }
+
+it("the_main_entries_export_at_most_200_names", () => {
+  const names = readRepositoryFile("docs/reference/sdk.md").match(/^### `/gm) ?? [];
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.length).toBeLessThanOrEqual(200);
+});

@@ -223,17 +223,3 @@ function readTimestamp(data: Uint8Array, at: number): MsgpackTimestamp {
   if (nanoseconds > 999_999_999) throw new WireError(`a timestamp with ${nanoseconds} nanoseconds`, at);
   return new MsgpackTimestamp(seconds, nanoseconds);
 }
-
-/**
- * Length in UTF-8 of a text without lone surrogates. Every text that arrived in a WebSocket frame
- * is such a text.
- */
-export function utf8LengthWellFormed(text: string): number {
-  let length = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    length += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return length;
-}

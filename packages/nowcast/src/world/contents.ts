@@ -37,23 +37,22 @@ export interface Kind {
   readonly name: string;
   /**
    * The physics of the kind's entities, with the fields of `BodyFields` in `docs/reference/world-luau.md`; `undefined` if they have
-   * no body. `bodyOf` reads it into a type.
+   * no body.
    */
   readonly body: WorldRecord | undefined;
   /**
    * The parameters of the kind's walkers, with the fields of `WalkerFields`, if input moves entities of this kind.
-   * `walkerOf` reads it into a type.
    */
   readonly walker: WorldRecord | undefined;
   /**
    * The appearance of the kind's entities, with the fields of "Looks" in `docs/how-to/pages.md`; `undefined` if the kind has
-   * none. `lookOf` reads it into a type, with the attributes of an entity.
+   * none.
    */
   readonly look: WorldRecord | undefined;
   readonly attributes: readonly Field[];
   /**
    * Possible owners and their rights, with the fields of `OwnerFields`; `undefined` if players
-   * cannot request entities of this kind. `ownerRulesOf` reads it into a type.
+   * cannot request entities of this kind.
    */
   readonly owner: WorldRecord | undefined;
 }
@@ -66,7 +65,6 @@ export interface Action {
   readonly durable: boolean;
   /**
    * The action's binding, with the fields of `BindingFields` in `docs/reference/world-luau.md`; `undefined` if the action has none.
-   * `bindingOf` reads it into a type.
    */
   readonly hint: WorldRecord | undefined;
 }

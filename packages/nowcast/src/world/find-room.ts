@@ -73,11 +73,6 @@ export function privateRoom(world: string, word: string = randomWord(world)): st
   return name;
 }
 
-/** Whether a room is private: two hyphens and a word end its name. */
-export function isPrivateRoom(room: string): boolean {
-  return /^[^.]*?--[^.]/.test(room);
-}
-
 function randomWord(world: string): string {
   const length = Math.min(WORD_CHARACTERS_MAX, NAME_CHARACTERS_MAX - 2 - world.length);
   if (length < 6) {

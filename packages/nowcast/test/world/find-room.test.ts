@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { NowcastError } from "../../src/errors/nowcast-error.js";
-import { chooseRoom, findRoom, isPrivateRoom, privateRoom } from "../../src/world/find-room.js";
+import { chooseRoom, findRoom, privateRoom } from "../../src/world/find-room.js";
 import { readRooms } from "../../src/world/worlds.js";
 
 const closes: (() => void)[] = [];
@@ -45,15 +45,6 @@ it("a private room has a word that nobody can guess, or a chosen one", () => {
     expect(() => privateRoom("party", word)).toThrow(NowcastError);
   }
   expect(() => privateRoom("x".repeat(28))).toThrow(/too long/);
-});
-
-it("a room is private if a word follows two hyphens", () => {
-  for (const name of ["party--tuesday", "party--a-b", "party--x.-5m", "---"]) {
-    expect(isPrivateRoom(name), name).toBe(true);
-  }
-  for (const name of ["party", "party-2", "party--", "party-a-b", "party.--5m"]) {
-    expect(isPrivateRoom(name), name).toBe(false);
-  }
 });
 
 it("a server is asked by any of its addresses", async () => {

@@ -2,11 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { Entity, EntityId, PlayerId, WorldEvents } from "../../src/world/index.js";
 import { Interpolator, type InterpolatorClock } from "../../src/world/interpolation/interpolation.js";
-import {
-  angleBetween,
-  eulerToQuaternion,
-  quaternionToEuler,
-} from "../../src/world/interpolation/rotation.js";
+import { angleBetween } from "../../src/world/interpolation/rotation.js";
 import type { PosedWorld } from "../../src/world/posed-world.js";
 import { createPoseBuffer } from "../../src/world/poses/layer.js";
 import { mulberry32 } from "./random.js";
@@ -468,9 +464,7 @@ describe("interpolation", () => {
     world.snapshot(0, 0);
     turned.quaternion = turnedBy(-3);
     world.snapshot(6, 100);
-    const [start, end, middle] = [new Float64Array(4), new Float64Array(4), new Float64Array(4)];
-    eulerToQuaternion(0, 3, 0, start);
-    eulerToQuaternion(0, -3, 0, end);
+    const [start, end, middle] = [turnedBy(3), turnedBy(-3), new Float64Array(4)];
     const pose = { ...createPoseBuffer(), quaternion: middle };
     interpolator.sample(100);
     interpolator.sample(100 + interpolator.delayMs - 50);
@@ -507,22 +501,4 @@ describe("interpolation", () => {
     interpolator.place(world.body.id, pose);
     expect(pose.position[0]!).toBeGreaterThan(179);
   });
-});
-
-it("turns quaternions into Euler angles and back", () => {
-  const random = mulberry32(7);
-  for (let round = 0; round < 500; round++) {
-    const angles = [0, 0, 0].map(() => (random() - 0.5) * 2 * Math.PI);
-    const turned: number[] = [0, 0, 0, 1];
-    const euler: number[] = [0, 0, 0];
-    const back: number[] = [0, 0, 0, 1];
-    eulerToQuaternion(angles[0]!, angles[1]!, angles[2]!, turned);
-    quaternionToEuler(turned, euler);
-    eulerToQuaternion(euler[0]!, euler[1]!, euler[2]!, back);
-    expect(angleBetween(turned, back)).toBeLessThan(1e-6);
-  }
-  const straightUp: number[] = [0, 0, 0];
-  quaternionToEuler([0, Math.SQRT1_2, 0, Math.SQRT1_2], straightUp);
-  expect(straightUp[1]).toBeCloseTo(Math.PI / 2, 6);
-  expect(straightUp[2]).toBe(0);
 });

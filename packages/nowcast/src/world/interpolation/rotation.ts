@@ -1,22 +1,8 @@
-/** Rotations between Euler angles and quaternions, into the caller's arrays. */
+/** Rotations as quaternions, into the caller's arrays. */
 
 /** A writable list of numbers: a plain or a typed array. */
 export interface NumberArray {
   [index: number]: number;
-}
-
-/** Intrinsic XYZ (R = Rx · Ry · Rz, three.js order `'XYZ'`) to x, y, z, w at `out[at]`. */
-export function eulerToQuaternion(x: number, y: number, z: number, out: NumberArray, at = 0): void {
-  const cx = Math.cos(x / 2);
-  const sx = Math.sin(x / 2);
-  const cy = Math.cos(y / 2);
-  const sy = Math.sin(y / 2);
-  const cz = Math.cos(z / 2);
-  const sz = Math.sin(z / 2);
-  out[at] = sx * cy * cz + cx * sy * sz;
-  out[at + 1] = cx * sy * cz - sx * cy * sz;
-  out[at + 2] = cx * cy * sz + sx * sy * cz;
-  out[at + 3] = cx * cy * cz - sx * sy * sz;
 }
 
 /**
@@ -101,21 +87,4 @@ export function normalise(from: NumberArray, out: NumberArray): void {
 export function angleBetween(a: NumberArray, b: NumberArray): number {
   const cosine = Math.abs(a[0]! * b[0]! + a[1]! * b[1]! + a[2]! * b[2]! + a[3]! * b[3]!);
   return 2 * Math.acos(Math.min(1, cosine));
-}
-
-/** The inverse of {@link eulerToQuaternion}. At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn. */
-export function quaternionToEuler(quaternion: NumberArray, out: NumberArray): void {
-  const x = quaternion[0]!;
-  const y = quaternion[1]!;
-  const z = quaternion[2]!;
-  const w = quaternion[3]!;
-  const m13 = 2 * (x * z + w * y);
-  out[1] = Math.asin(Math.min(1, Math.max(-1, m13)));
-  if (Math.abs(m13) < 0.9999999) {
-    out[0] = Math.atan2(-2 * (y * z - w * x), 1 - 2 * (x * x + y * y));
-    out[2] = Math.atan2(-2 * (x * y - w * z), 1 - 2 * (y * y + z * z));
-  } else {
-    out[0] = Math.atan2(2 * (y * z + w * x), 1 - 2 * (x * x + z * z));
-    out[2] = 0;
-  }
 }
