@@ -224,6 +224,9 @@ it("help_is_answered_on_the_page_and_said_to_nobody", async () => {
     await ada.page.keyboard.type(line);
     await ada.page.keyboard.press("Enter");
   };
+  // The first Enter closes the card of the world.
+  await ada.page.locator("#intro").waitFor();
+  await ada.page.keyboard.press("Escape");
   await say("/help");
   await waitFor("the answer", async () =>
     (await ada.page.locator("#chat-log").textContent())?.includes("W A S D"),
@@ -252,6 +255,9 @@ it("lines_of_chat_that_are_not_passed_on_are_shown_with_the_reason", async () =>
 it("chat_of_a_room_is_gone_in_the_next_one", async () => {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "first" });
   const { page } = visitor;
+  // The first Enter closes the card of the world.
+  await page.locator("#intro").waitFor();
+  await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");
   await page.keyboard.type("only in the first room");
   await page.keyboard.press("Enter");
