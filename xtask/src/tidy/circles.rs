@@ -14,7 +14,7 @@ use super::rust_paths::{Scanned, scan};
 /// The files of one crate by the path of their module, such as `["lane", "send"]`. The path of the root is empty.
 type Crate = BTreeMap<Vec<String>, Scanned>;
 /// For each module, the modules that it uses, and the names that it uses from each of them.
-pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
+type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
 /// Reports every circle in a crate.
 pub(super) fn check(root: &Path, crates: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ fn read(src: &Path) -> anyhow::Result<Crate> {
         {
             module.pop();
         }
-        files.insert(module, scan(&std::fs::read_to_string(&file)?));
+        files.insert(module, scan(&std::fs::read_to_string(&file)?)?);
     }
     drop_tests(&mut files);
     Ok(files)
@@ -108,7 +108,7 @@ fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a 
 }
 
 /// Returns every group of modules that reach each other, as one line for each group.
-pub(super) fn circles(arrows: &Arrows<'_>) -> Vec<String> {
+fn circles(arrows: &Arrows<'_>) -> Vec<String> {
     let reach: BTreeMap<&[String], BTreeSet<&[String]>> =
         arrows.keys().map(|module| (*module, reachable(arrows, module))).collect();
     let reaches = |from: &[String], to: &[String]| reach.get(from).is_some_and(|all| all.contains(to));
@@ -165,7 +165,7 @@ mod tests {
             .iter()
             .map(|(module, text)| {
                 let module = module.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
-                (module, scan(text))
+                (module, scan(text).unwrap())
             })
             .collect();
         drop_tests(&mut all);

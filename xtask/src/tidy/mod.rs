@@ -2,15 +2,13 @@
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
 //! - A crate that never has a socket links no crate that opens one (`sockets.rs`).
-//! - No files of a crate use each other in a circle. No TypeScript files of a package import each other in a circle
-//!   (`import_circles.rs`).
+//! - No files of a crate use each other in a circle. Biome finds such circles of TypeScript files.
 //! - Every test file belongs to a test program.
 //! - `unsafe` is used only in the listed crates.
 //! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.
 
 mod circles;
-mod import_circles;
 mod rust_paths;
 mod sockets;
 
@@ -31,7 +29,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let crates = check_dependencies(&mut complaints)?;
     circles::check(&root(), &crates, &mut complaints)?;
-    import_circles::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;

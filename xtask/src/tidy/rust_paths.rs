@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
 /// The modules that a file names.
 #[derive(Default)]
 pub(super) struct Scanned {
@@ -17,8 +19,12 @@ pub(super) struct Scanned {
 }
 
 /// Reads a file. Skips code under `#[cfg(test)]`.
-pub(super) fn scan(text: &str) -> Scanned {
-    let tokens = tokens(text);
+///
+/// # Errors
+/// Fails if the text is not Rust.
+pub(super) fn scan(text: &str) -> anyhow::Result<Scanned> {
+    let mut tokens = Vec::new();
+    append_tokens(text.parse().map_err(|error| anyhow::anyhow!("{error}"))?, &mut tokens);
     let mut scanned = Scanned::default();
     let mut at = 0;
     let mut is_test = false;
@@ -88,7 +94,7 @@ pub(super) fn scan(text: &str) -> Scanned {
         }
         at += 1;
     }
-    scanned
+    Ok(scanned)
 }
 
 fn take_use(
@@ -197,89 +203,26 @@ fn after_block(tokens: &[String], at: usize) -> usize {
     tokens.len()
 }
 
-/// Returns words, `::` and single characters. Leaves out comments and texts.
-fn tokens(text: &str) -> Vec<String> {
-    let signs: Vec<char> = text.chars().collect();
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(&sign) = signs.get(at) {
-        let next = signs.get(at + 1).copied().unwrap_or_default();
-        match sign {
-            '/' if next == '/' => at = end_of(&signs, at, |sign| sign == '\n'),
-            '/' if next == '*' => at = end_of_block_comment(&signs, at),
-            '"' => at = end_of_text(&signs, at + 1),
-            'r' if next == '"' || (next == '#' && matches!(signs.get(at + 2), Some('"' | '#'))) => {
-                at = end_of_raw_text(&signs, at + 1);
+/// Appends words, `::` and single characters. Leaves out comments and texts.
+fn append_tokens(stream: TokenStream, tokens: &mut Vec<String>) {
+    for tree in stream {
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis | Delimiter::None => ("(", ")"),
+                };
+                tokens.push(open.to_owned());
+                append_tokens(group.stream(), tokens);
+                tokens.push(close.to_owned());
             }
-            '\'' => at = end_of_char_or_lifetime(&signs, at + 1),
-            ':' if next == ':' => {
-                tokens.push("::".to_owned());
-                at += 2;
-            }
-            _ if sign.is_alphabetic() || sign == '_' => {
-                let end = end_of(&signs, at, |sign| !sign.is_alphanumeric() && sign != '_');
-                tokens.push(signs[at..end].iter().collect());
-                at = end;
-            }
-            _ => {
-                if !sign.is_whitespace() {
-                    tokens.push(sign.to_string());
-                }
-                at += 1;
-            }
+            TokenTree::Ident(word) => tokens.push(word.to_string()),
+            TokenTree::Punct(sign) => match tokens.last_mut() {
+                Some(last) if last == ":" && sign.as_char() == ':' => last.push(':'),
+                _ => tokens.push(sign.to_string()),
+            },
+            TokenTree::Literal(_) => {}
         }
-    }
-    tokens
-}
-
-fn end_of(signs: &[char], from: usize, is_end: impl Fn(char) -> bool) -> usize {
-    signs.iter().skip(from).position(|sign| is_end(*sign)).map_or(signs.len(), |length| from + length)
-}
-
-fn end_of_block_comment(signs: &[char], from: usize) -> usize {
-    let mut depth = 0_usize;
-    let mut at = from;
-    while let Some(pair) = signs.get(at..at + 2) {
-        match pair {
-            ['/', '*'] => (depth, at) = (depth + 1, at + 2),
-            ['*', '/'] if depth == 1 => return at + 2,
-            ['*', '/'] => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
-        }
-    }
-    signs.len()
-}
-
-fn end_of_text(signs: &[char], mut at: usize) -> usize {
-    while let Some(sign) = signs.get(at) {
-        match sign {
-            '\\' => at += 2,
-            '"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    signs.len()
-}
-
-fn end_of_raw_text(signs: &[char], from: usize) -> usize {
-    let hashes = end_of(signs, from, |sign| sign != '#') - from;
-    let mut at = from + hashes + 1;
-    while at < signs.len() {
-        if signs[at] == '"'
-            && signs.iter().skip(at + 1).take(hashes).filter(|sign| **sign == '#').count() == hashes
-        {
-            return at + 1 + hashes;
-        }
-        at += 1;
-    }
-    signs.len()
-}
-
-/// `'a'`, `'\''` and `'static` all begin with the same character.
-fn end_of_char_or_lifetime(signs: &[char], from: usize) -> usize {
-    match (signs.get(from), signs.get(from + 1)) {
-        (Some('\\'), _) => end_of(signs, from + 2, |sign| sign == '\'') + 1,
-        (Some(_), Some('\'')) => from + 2,
-        _ => from,
     }
 }
