@@ -1,7 +1,7 @@
 //! The stream of one world.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::PublishErrorKind;
@@ -16,6 +16,7 @@ use nowcast_cluster::{
 };
 use nowcast_store::{Problem, WorldName};
 
+use parking_lot::Mutex;
 use crate::bucket::{from_hex, hex};
 use crate::{ClusterError, Link};
 
@@ -104,7 +105,7 @@ impl Journal {
     /// Forgets the remembered messages, and remembers no more of them.
     pub(crate) fn forget(&mut self) {
         if let Some(known) = self.known.take() {
-            lock(&known).clear();
+            known.lock().clear();
         }
     }
 
@@ -167,11 +168,11 @@ impl Journal {
     pub(crate) async fn read(&self, from: u64, through: u64) -> Result<Vec<Numbered>, Problem> {
         let known = self.known.as_ref();
         let reads = (from..=through).map(|sequence| async move {
-            if let Some(frame) = known.and_then(|known| lock(known).get(&sequence).cloned()) {
+            if let Some(frame) = known.and_then(|known| known.lock().get(&sequence).cloned()) {
                 return Ok((sequence, frame));
             }
             let frame = self.frame(sequence).await?.ok_or_else(|| self.missing(sequence))?;
-            if let Some(mut known) = known.map(|known| lock(known)).filter(|known| known.len() < KNOWN_MAX) {
+            if let Some(mut known) = known.map(|known| known.lock()).filter(|known| known.len() < KNOWN_MAX) {
                 known.insert(sequence, frame.clone());
             }
             Ok::<_, Problem>((sequence, frame))
@@ -319,7 +320,7 @@ impl Journal {
                         None => self.append(&frame, last.0).await,
                     };
                     if let (Some(AppendStep::Stored(sequence)), Some(known)) = (&appended, &self.known) {
-                        lock(known).insert(sequence.0, frame);
+                        known.lock().insert(sequence.0, frame);
                     }
                     claim.handle_appended(&appended.unwrap_or(AppendStep::Fenced));
                 }
@@ -411,11 +412,6 @@ fn claim_of(note: &Note, frames: &[Numbered]) -> Option<Claim> {
         }
     }
     Some(Claim { epoch: Epoch(0), last: 0, batch_number, tick, has_snapshot: true })
-}
-
-fn lock(known: &Mutex<BTreeMap<u64, Frame>>) -> MutexGuard<'_, BTreeMap<u64, Frame>> {
-    // No code panics while it holds the lock.
-    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The name of a world's stream, and the beginning of its subjects.

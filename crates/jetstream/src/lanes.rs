@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_store::{
     AccountRecord, Batch, Completion, Continuity, Health, Lost, Problem, Refused, RefusedWhy, Snapshot,
     Stats, WorldName,
 };
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 /// If the oldest waiting record is older than this, the health of the store reports a backlog.
@@ -86,11 +87,6 @@ impl Lanes {
         Lanes { state: Mutex::default(), done: Condvar::new(), bytes_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock, and the counts are consistent after each statement.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens the lane of a claimed world, whose journal ends with the message `last`. Returns the notification of its writer.
     pub(crate) fn open(&self, world: &WorldName, last: u64) -> Arc<Notify> {
         let wake = Arc::new(Notify::new());
@@ -102,7 +98,7 @@ impl Lanes {
             last,
             in_flight_since: None,
         };
-        let before = self.lock().worlds.insert(world.clone(), lane);
+        let before = self.state.lock().worlds.insert(world.clone(), lane);
         if let Some(before) = before {
             self.lose_all(before.jobs);
             before.wake.notify_one();
@@ -112,17 +108,17 @@ impl Lanes {
 
     /// Whether a world was claimed, and no other server has claimed it since.
     pub(crate) fn is_owned(&self, world: &WorldName) -> bool {
-        self.lock().worlds.get(world).is_some_and(|lane| !lane.is_fenced)
+        self.state.lock().worlds.get(world).is_some_and(|lane| !lane.is_fenced)
     }
 
     /// The sequence number of the newest message in the journal of a claimed world.
     pub(crate) fn last(&self, world: &WorldName) -> Option<u64> {
-        self.lock().worlds.get(world).filter(|lane| !lane.is_fenced).map(|lane| lane.last)
+        self.state.lock().worlds.get(world).filter(|lane| !lane.is_fenced).map(|lane| lane.last)
     }
 
     /// The claimed worlds.
     pub(crate) fn owned(&self) -> Vec<WorldName> {
-        let state = self.lock();
+        let state = self.state.lock();
         state.worlds.iter().filter(|(_, lane)| !lane.is_fenced).map(|(world, _)| world.clone()).collect()
     }
 
@@ -135,7 +131,7 @@ impl Lanes {
         bytes: usize,
     ) -> Result<(), Refused> {
         let (at, bytes) = (Instant::now(), bytes + JOB_BYTES);
-        let mut guard = self.lock();
+        let mut guard = self.state.lock();
         let state = &mut *guard;
         if state.is_closing {
             return Err(Refused { why: RefusedWhy::Closed, then });
@@ -175,7 +171,7 @@ impl Lanes {
     /// Counts a record that has no lane, such as a mark.
     pub(crate) fn begin(&self, bytes: usize) -> Result<usize, RefusedWhy> {
         let bytes = bytes + JOB_BYTES;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_closing {
             return Err(RefusedWhy::Closed);
         }
@@ -202,7 +198,7 @@ impl Lanes {
         wake: &Arc<Notify>,
         not_before: impl Fn(&VecDeque<Job>) -> Instant,
     ) -> Next {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (is_closing, is_hurried) = (state.is_closing, state.is_hurried);
         let lane =
             state.worlds.get_mut(world).filter(|lane| Arc::ptr_eq(&lane.wake, wake) && !lane.is_fenced);
@@ -227,7 +223,7 @@ impl Lanes {
         took: Duration,
     ) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.failure = None;
             state.stats.commits += 1;
             state.stats.commit_max = state.stats.commit_max.max(took);
@@ -253,7 +249,7 @@ impl Lanes {
     /// Drops a record that can never be written. The world continues with a snapshot.
     pub(crate) fn lose(&self, world: &WorldName, job: Job) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if let Some(lane) = state.worlds.get_mut(world) {
                 lane.is_hole = true;
                 lane.in_flight_since = None;
@@ -265,7 +261,7 @@ impl Lanes {
     /// Ends a lane, because another server owns the world now.
     pub(crate) fn fence(&self, world: &WorldName, wake: &Arc<Notify>) {
         let jobs = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let Some(lane) = state.worlds.get_mut(world).filter(|lane| Arc::ptr_eq(&lane.wake, wake)) else {
                 return;
             };
@@ -278,7 +274,7 @@ impl Lanes {
 
     pub(crate) fn lose_all(&self, jobs: VecDeque<Job>) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             for job in &jobs {
                 match &job.work {
                     Work::Batch(_) => {
@@ -304,7 +300,7 @@ impl Lanes {
     }
 
     fn count_done(&self, count: u64, bytes: usize, panicked: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.bytes -= bytes;
         state.done += count;
         state.stats.completions_panicked += panicked;
@@ -317,19 +313,19 @@ impl Lanes {
 
     /// Records that NATS did not accept something.
     pub(crate) fn fail(&self, cause: String) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.failure = Some(cause);
         state.stats.commits_failed += 1;
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        self.lock().is_closing
+        self.state.lock().is_closing
     }
 
     /// Waits until every earlier record is written or lost.
     pub(crate) fn wait(&self, within: Duration) -> Result<(), Problem> {
         let until = Instant::now() + within;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let ticket = state.given;
         while state.done < ticket {
             let left = until.saturating_duration_since(Instant::now());
@@ -340,25 +336,25 @@ impl Lanes {
                 state.is_hurried = true;
                 state.worlds.values().for_each(|lane| lane.wake.notify_one());
             }
-            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            _ = self.done.wait_for(&mut state, left);
         }
         Ok(())
     }
 
     /// Accepts nothing from now on. The writers try once to write the waiting records.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_closing = true;
         state.worlds.values().for_each(|lane| lane.wake.notify_one());
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.failure.is_none() && !state.is_closing && state.bytes <= self.bytes_max / 2
     }
 
     pub(crate) fn health(&self, is_connected: bool) -> Health {
-        let state = self.lock();
+        let state = self.state.lock();
         if !is_connected {
             return Health::Failing { cause: "NATS cannot be reached".to_owned(), cure: CURE };
         }
@@ -379,7 +375,7 @@ impl Lanes {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        let state = self.lock();
+        let state = self.state.lock();
         Stats { queued_bytes: state.bytes, ..state.stats }
     }
 }

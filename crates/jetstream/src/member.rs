@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use nowcast_cluster::{
     Outcome, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
 };
 use nowcast_store::{Problem, StoreError, WorldName};
+use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_blocking;
@@ -135,7 +136,7 @@ impl Member {
 
     /// The ID of this server. If another server ended this start's life, the server joins again with a new ID.
     pub fn id(&self) -> ServerId {
-        self.inner.lock().node.id()
+        self.inner.state.lock().node.id()
     }
 
     /// Makes this server the owner of a room and its journal, unless the room's owner may be alive. Returns the epoch. Waits
@@ -166,17 +167,17 @@ impl Member {
     pub fn lease(&self, room: &str) -> RoomLease {
         let (Ok(name), Ok(world)) = (Name::new(room), WorldName::new(room)) else { return RoomLease::Lost };
         let has_journal = self.inner.store.is_owner(&world);
-        self.inner.lock().node.lease(clock::now(), name, has_journal)
+        self.inner.state.lock().node.lease(clock::now(), name, has_journal)
     }
 
     /// The rooms that this server owns.
     pub fn owned(&self) -> Vec<Name> {
-        self.inner.lock().node.owned().collect()
+        self.inner.state.lock().node.owned().collect()
     }
 
     /// The epoch in which this server owns a room.
     pub fn epoch(&self, room: &str) -> Option<Epoch> {
-        self.inner.lock().node.epoch(Name::new(room).ok()?)
+        self.inner.state.lock().node.epoch(Name::new(room).ok()?)
     }
 
     /// Returns the origin of the server to which a client of a room goes, if it is another one: the owner, or the server that is
@@ -192,13 +193,12 @@ impl Member {
     /// Waits until a room has something to do before it begins: [`Turn::Follow`] or [`Turn::Begin`].
     pub fn await_turn(&self, room: &str) -> Turn {
         let Ok(room) = Name::new(room) else { return Turn::Begin };
-        let mut state = self.inner.lock();
+        let mut state = self.inner.state.lock();
         loop {
             let now = clock::now();
             match state.node.turn(now, room) {
                 Turn::Wait(until) => {
-                    let waited = self.inner.changed.wait_timeout(state, until.since(now));
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    _ = self.inner.changed.wait_for(&mut state, until.since(now));
                 }
                 turn => return turn,
             }
@@ -217,7 +217,7 @@ impl Member {
 
     /// The way of a room whose lease is [`RoomLease::Leaving`].
     pub fn departure(&self, room: &str) -> Option<Departure> {
-        self.inner.lock().node.departure(Name::new(room).ok()?).cloned()
+        self.inner.state.lock().node.departure(Name::new(room).ok()?).cloned()
     }
 
     /// Records how many clients of a moving room now connect to the target server.
@@ -247,22 +247,22 @@ impl Member {
 
     /// Sets the load that the next renewal writes into the directory.
     pub fn report(&self, load: Load) {
-        self.inner.lock().node.set_load(load);
+        self.inner.state.lock().node.set_load(load);
     }
 
     /// The addresses of the other servers that may be alive, for clients whose server does not answer.
     pub fn addresses(&self) -> Vec<String> {
-        self.inner.lock().node.addresses().map(str::to_owned).collect()
+        self.inner.state.lock().node.addresses().map(str::to_owned).collect()
     }
 
     /// The addresses of all other servers in the directory, including those that have ended.
     pub fn known_addresses(&self) -> Vec<String> {
-        self.inner.lock().node.known_addresses().map(str::to_owned).collect()
+        self.inner.state.lock().node.known_addresses().map(str::to_owned).collect()
     }
 
     /// Whether the lease covers this moment.
     pub fn has_lease(&self) -> bool {
-        self.inner.lock().node.has_lease(clock::now())
+        self.inner.state.lock().node.has_lease(clock::now())
     }
 
     /// Ends this server's life in the directory, so that others may take its rooms at once. Waits for NATS, at most 1 s.
@@ -283,14 +283,9 @@ impl Drop for Member {
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Calls the node, and starts everything that it wants.
     fn with<T>(self: &Arc<Self>, f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> T) -> T {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let result = f(&mut state.node, clock::now());
         self.pump(&mut state);
         result
@@ -310,7 +305,7 @@ impl Inner {
         f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> Option<u64>,
         waiter: Waiter,
     ) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let task = f(&mut state.node, clock::now());
         if let Some(task) = task {
             state.waiters.insert(task, waiter);
@@ -372,7 +367,7 @@ impl Inner {
     /// Calls the node when it is due.
     async fn run(self: Arc<Self>) {
         loop {
-            let due = self.lock().node.poll_timeout();
+            let due = self.state.lock().node.poll_timeout();
             let left = due.map(|due| due.since(clock::now()));
             match left {
                 Some(Duration::ZERO) => self.with(|node, now| node.handle_timeout(now)),

@@ -2,9 +2,9 @@
 //! previous owner still steps the room.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nowcast_store::{Snapshot, WorldName};
+use parking_lot::Mutex;
 
 use crate::journal::{Journal, Note};
 
@@ -35,7 +35,7 @@ pub(crate) struct Prefetched(Mutex<BTreeMap<WorldName, World>>);
 impl Prefetched {
     /// Remembers a world. If there are too many, a world that was never loaded is forgotten.
     pub(crate) fn remember(&self, name: WorldName, world: World) {
-        let mut worlds = self.lock();
+        let mut worlds = self.0.lock();
         if worlds.len() >= WORLDS_MAX && !worlds.contains_key(&name) {
             worlds.pop_first();
         }
@@ -43,37 +43,32 @@ impl Prefetched {
     }
 
     pub(crate) fn journal(&self, name: &WorldName) -> Option<Journal> {
-        self.lock().get(name).map(|world| world.journal.clone())
+        self.0.lock().get(name).map(|world| world.journal.clone())
     }
 
     pub(crate) fn snapshot(&self, name: &WorldName) -> Option<Known> {
-        self.lock().get(name).map(|world| world.snapshot.clone())
+        self.0.lock().get(name).map(|world| world.snapshot.clone())
     }
 
     pub(crate) fn note(&self, name: &WorldName) -> Option<Note> {
-        self.lock().get(name).map(|world| world.snapshot.note.clone())
+        self.0.lock().get(name).map(|world| world.snapshot.note.clone())
     }
 
     /// Records that this server has claimed the journal. `last` is the number of its last message, if the world has no newer
     /// snapshot than the one that was read.
     pub(crate) fn claimed(&self, name: &WorldName, last: Option<u64>) {
-        if let Some(world) = self.lock().get_mut(name) {
+        if let Some(world) = self.0.lock().get_mut(name) {
             (world.is_claimed, world.snapshot.last) = (true, last);
         }
     }
 
     /// Forgets a world after a load by its owner. A world of another server will be loaded again.
     pub(crate) fn loaded(&self, name: &WorldName) {
-        let mut worlds = self.lock();
+        let mut worlds = self.0.lock();
         if worlds.get(name).is_some_and(|world| world.is_claimed)
             && let Some(mut world) = worlds.remove(name)
         {
             world.journal.forget();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, World>> {
-        // No code panics while it holds the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,11 +5,12 @@
 //! gives up the account. Within one room, any number of clients may have the same account.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nowcast_store::StoreError;
 use nowcast_world::SavedData;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::persistence::PersistenceThread;
@@ -30,7 +31,7 @@ pub(crate) struct WantedAccounts(Mutex<Vec<String>>);
 
 impl WantedAccounts {
     fn push(&self, account: &str) {
-        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted = self.0.lock();
         if !wanted.iter().any(|known| known == account) {
             wanted.push(account.to_owned());
         }
@@ -38,7 +39,7 @@ impl WantedAccounts {
 
     /// Returns the accounts that the room is to give up.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock())
     }
 }
 
@@ -90,7 +91,7 @@ impl Accounts {
         room: &Arc<WantedAccounts>,
     ) -> Result<HeldAccount, Arc<WantedAccounts>> {
         let key = (world.to_owned(), account.to_owned());
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         let holder =
             table.holders.entry(key.clone()).or_insert_with(|| Holder { room: Arc::clone(room), count: 0 });
         if !Arc::ptr_eq(&holder.room, room) {
@@ -119,15 +120,10 @@ impl Accounts {
 
     /// Remembers the newest data of accounts.
     pub(crate) fn remember(&self, world: &str, changed: &BTreeMap<String, SavedData>) {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         for (account, saved) in changed {
             table.remember((world.to_owned(), account.clone()), saved.clone());
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        // Every statement leaves a valid table, so poisoning is ignored.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -160,7 +156,7 @@ impl HeldAccount {
     /// # Errors
     /// Fails if the store cannot be read, or if the stored data is damaged.
     pub fn load(&self) -> Result<Option<SavedData>, StoreError> {
-        if let Some(saved) = self.accounts.lock().newest.get(&self.key) {
+        if let Some(saved) = self.accounts.table.lock().newest.get(&self.key) {
             return Ok(Some(saved.clone()));
         }
         let Some(store) = self.accounts.persistence.store() else { return Ok(None) };
@@ -172,7 +168,7 @@ impl HeldAccount {
 
 impl Drop for HeldAccount {
     fn drop(&mut self) {
-        let mut table = self.accounts.lock();
+        let mut table = self.accounts.table.lock();
         if let Some(holder) = table.holders.get_mut(&self.key) {
             holder.count -= 1;
             if holder.count == 0 {
@@ -253,6 +249,6 @@ mod tests {
         assert_eq!(load("key:ada"), Some(data(4)));
         remember("key:bo".into(), 1);
         assert_eq!((load("key:ada"), load("key:bo")), (None, Some(data(1))));
-        assert_eq!(accounts.lock().order.len(), REMEMBERED_MAX);
+        assert_eq!(accounts.table.lock().order.len(), REMEMBERED_MAX);
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
 use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData, Value};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::accounts::HeldAccount;
@@ -126,7 +127,7 @@ impl ClientHandle {
 
     /// Takes the client's account, when the client joins the world.
     pub(crate) fn take_account(&self) -> Option<JoiningAccount> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.account.lock().take()
     }
 
     /// Sets the client's address.
@@ -147,7 +148,7 @@ impl ClientHandle {
     pub async fn until_commands_fit(&self) {
         loop {
             let taken = self.commands_taken.notified();
-            if self.commands.lock().expect("nobody panics while holding it").has_room() {
+            if self.commands.lock().has_room() {
                 return;
             }
             taken.await;
@@ -156,7 +157,7 @@ impl ClientHandle {
 
     /// Queues a command for the next step. Returns false if the queue is full, which [`Self::until_commands_fit`] prevents.
     pub(crate) fn queue(&self, command: PlayerCommand) -> bool {
-        let mut commands = self.commands.lock().expect("nobody panics while holding it");
+        let mut commands = self.commands.lock();
         if let PlayerCommand::Input { number, .. } = &command {
             self.controls.store(*number, Ordering::Relaxed);
         }
@@ -166,7 +167,7 @@ impl ClientHandle {
     /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
     /// yet.
     pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
-        let mut commands = self.commands.lock().expect("nobody panics while holding it");
+        let mut commands = self.commands.lock();
         let input_buffer = self.input();
         let was_full = !commands.has_room();
         let due = commands.take(|command| match command {
@@ -186,7 +187,7 @@ impl ClientHandle {
     /// # Panics
     /// If a thread panicked while it held this lock.
     pub fn input(&self) -> MutexGuard<'_, InputBuffer> {
-        self.input_buffer.lock().expect("nobody panics while holding it")
+        self.input_buffer.lock()
     }
 
     /// Records the delay between the arrival of a state at the client and its display, as the client reports it.

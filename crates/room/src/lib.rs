@@ -142,7 +142,7 @@ pub use persistence::{
 };
 pub use player_command::{Given, Numbered, PlayerCommand};
 pub use public_events::{PublicEvent, PublicKind};
-pub use rate::{MessageKind, Quiet, Rates, lock_rates};
+pub use rate::{MessageKind, Quiet, Rates};
 pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};
 pub use rooms::{Audience, Health, Opener, RoomSummary, Rooms, Seat};

@@ -1,8 +1,10 @@
 //! The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
@@ -39,7 +41,7 @@ struct Queue {
 impl Lobby {
     /// Adds a client. If the room has ended, the client is closed.
     pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
-        let mut queue = self.lock();
+        let mut queue = self.waiting.lock();
         if let Some(closing) = &queue.ended {
             client.close(closing.clone());
         } else {
@@ -53,7 +55,7 @@ impl Lobby {
     /// a player, and at most [`JOINS_PER_STEP_MAX`] others. The rest waits for the next steps. Clients that have left do not
     /// count.
     pub(crate) fn take_waiting(&self, resumes: impl Fn(&ClientHandle) -> bool) -> Vec<Arc<ClientHandle>> {
-        let clients = &mut self.lock().clients;
+        let clients = &mut self.waiting.lock().clients;
         clients.retain(|client| !client.has_left());
         let (mut resumed, mut joined) = (0, 0);
         let is_taken = |client: &mut Arc<ClientHandle>| {
@@ -69,13 +71,13 @@ impl Lobby {
 
     /// The number of clients that wait until the room takes them.
     pub(crate) fn waiting(&self) -> usize {
-        self.lock().clients.iter().filter(|client| !client.has_left()).count()
+        self.waiting.lock().clients.iter().filter(|client| !client.has_left()).count()
     }
 
     /// Ends the lobby. Closes all clients that entered it, and all clients that enter later. Later calls do not replace the
     /// first reason.
     pub(crate) fn end(&self, closing: &Closing) {
-        let mut queue = self.lock();
+        let mut queue = self.waiting.lock();
         queue.ended.get_or_insert_with(|| closing.clone());
         queue.clients.clear();
         let entered = std::mem::take(&mut queue.entered);
@@ -100,7 +102,7 @@ impl Lobby {
 
     /// Records whether the room has no clients and no reserved seats.
     pub(crate) fn note_empty(&self, is_empty: bool) {
-        let mut since = self.empty_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.empty_since.lock();
         if is_empty {
             since.get_or_insert_with(Instant::now);
         } else {
@@ -110,7 +112,7 @@ impl Lobby {
     }
 
     pub(crate) fn empty_since(&self) -> Option<Instant> {
-        *self.empty_since.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.empty_since.lock()
     }
 
     /// Ends the room at once if it is still empty.
@@ -120,11 +122,6 @@ impl Lobby {
 
     pub(crate) fn ends_if_empty(&self) -> bool {
         self.ends_if_empty.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Ignores poisoning, so that waiting clients are closed even if the room panicked while it held this lock.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

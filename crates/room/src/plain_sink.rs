@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
+use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ, Value};
 use nowcast_world_protocol::plain::{
     Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
 };

@@ -1,10 +1,10 @@
 //! Tickets of players whom rules sent to another room, with the data that they carry.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_world::Value;
+use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::client_key::hex;
@@ -40,7 +40,7 @@ impl Portals {
         let mut bytes = [0; 16];
         SystemRandom::new().fill(&mut bytes).ok()?;
         let ticket = hex(&bytes);
-        let mut tickets = self.lock();
+        let mut tickets = self.tickets.lock();
         tickets.retain(|_, (until, _)| *until > now);
         if tickets.len() >= TICKETS_MAX {
             let oldest =
@@ -59,15 +59,10 @@ impl Portals {
         account: Option<&str>,
         now: Instant,
     ) -> Option<Passage> {
-        let mut tickets = self.lock();
+        let mut tickets = self.tickets.lock();
         let (until, passage) = tickets.get(ticket)?;
         let is_valid = *until > now && passage.room == room && passage.account.as_deref() == account;
         if is_valid { tickets.remove(ticket).map(|(_, passage)| passage) } else { None }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Passage)>> {
-        // Each statement leaves the map consistent, so poisoning is ignored.
-        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Message rates of a client for each kind of message (`spec/PLAIN.md`, section 4, and `spec/WORLD.md`, section 6).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_limits::{Allowance, CREDIT_MAX, Verdict};
+use parking_lot::Mutex;
 
 use crate::client_key::ClientKey;
 
@@ -140,18 +141,13 @@ impl KnownRates {
         }
         if self.known.len() >= self.tidy_at {
             // A connected client shares its allowances.
-            self.known.retain(|_, rates| Arc::strong_count(rates) > 1 || !lock_rates(rates).is_full(now));
+            self.known.retain(|_, rates| Arc::strong_count(rates) > 1 || !rates.lock().is_full(now));
             self.tidy_at = KNOWN_MIN.max(2 * self.known.len());
         }
         let rates = Arc::new(Mutex::new(Rates::new(now)));
         self.known.extend(key.map(|key| (key, Arc::clone(&rates))));
         (rates, true)
     }
-}
-
-/// Locks the allowances of a client.
-pub fn lock_rates(rates: &Mutex<Rates>) -> MutexGuard<'_, Rates> {
-    rates.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Detects times in which nothing arrives from a client. The messages that waited during such a time do not count as over
@@ -278,13 +274,12 @@ mod tests {
             let now = start + Duration::from_millis(100 * connection);
             let (rates, is_new) = known.of(Some(key), now);
             assert_eq!(is_new, connection == 0);
-            passed += (0..5)
-                .filter(|_| lock_rates(&rates).judge(MessageKind::Action, now) == Verdict::Pass)
-                .count();
+            passed +=
+                (0..5).filter(|_| rates.lock().judge(MessageKind::Action, now) == Verdict::Pass).count();
         }
         assert!(passed <= 20 + 20 * 10, "{passed} actions in ten seconds");
         let other = known.of(None, start).0;
-        assert_eq!(lock_rates(&other).judge(MessageKind::Action, start), Verdict::Pass);
+        assert_eq!(other.lock().judge(MessageKind::Action, start), Verdict::Pass);
         for number in 0..3 * KNOWN_MIN as u64 {
             let mut key = [0; 16];
             key[..8].copy_from_slice(&number.to_le_bytes());

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use nowcast_replication::ViewerStats;
 use nowcast_world::STEP_HZ;
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -166,7 +167,7 @@ impl OpenRooms {
     /// Creates the metrics of a room that opens.
     pub(crate) fn open(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
         let figures = Arc::new(RoomMetrics::new(room, world));
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         open.retain(|other| other.strong_count() > 0);
         open.push(Arc::downgrade(&figures));
         figures
@@ -175,16 +176,11 @@ impl OpenRooms {
     /// Returns all rooms by name. If two rooms have the same name, the older one is about to end, and only the newer one is
     /// listed.
     fn list(&self) -> Vec<Arc<RoomMetrics>> {
-        let mut rooms: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        let mut rooms: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         rooms.reverse();
         rooms.sort_by(|a, b| a.room.cmp(&b.room));
         rooms.dedup_by(|later, kept| later.room == kept.room);
         rooms
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<RoomMetrics>>> {
-        // Each update under this lock is complete after one statement, so poisoning is ignored.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

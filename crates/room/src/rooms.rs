@@ -6,12 +6,13 @@ mod seat;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_limits::Addresses;
 use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, is_private_room, room_of};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::accounts::Accounts;
@@ -143,7 +144,7 @@ impl Rooms {
 
     /// Returns the allowances of a client, and whether they are new. A client that reconnects keeps its allowances.
     pub fn rates_of(&self, key: Option<ClientKey>) -> (Arc<Mutex<Rates>>, bool) {
-        self.known_rates.lock().unwrap_or_else(PoisonError::into_inner).of(key, Instant::now())
+        self.known_rates.lock().of(key, Instant::now())
     }
 
     /// Whether rooms can be opened.
@@ -155,7 +156,11 @@ impl Rooms {
             return Health::Failing(cause);
         }
         let rooms_max = self.config.rooms_max;
-        if present(&self.lock()).count() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
+        if present(&self.open.lock()).count() >= rooms_max {
+            Health::Full { rooms_max }
+        } else {
+            Health::Good
+        }
     }
 
     /// Records that the thread of a room was abandoned.
@@ -177,7 +182,7 @@ impl Rooms {
     /// # Errors
     /// The [`Refusal`] that an entry would receive now.
     pub fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
-        self.check(name, opener, &self.lock())
+        self.check(name, opener, &self.open.lock())
     }
 
     fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), Refusal> {
@@ -244,7 +249,7 @@ impl Rooms {
     /// # Errors
     /// [`Refusal`] if there is no such world, no free seat, or a limit of rooms is reached.
     pub fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         self.check(name, opener, &open)?;
         if !open.contains_key(name) {
             self.check_opening_rate(opener)?;
@@ -282,7 +287,7 @@ impl Rooms {
     /// Limits how often untrusted clients open rooms, because every opened room takes space in the store.
     fn check_opening_rate(&self, opener: Opener) -> Result<(), Refusal> {
         let Some(address) = opener.address.filter(|_| !self.is_trusted(opener)) else { return Ok(()) };
-        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut openings = self.openings.lock();
         openings.attempt(address, Instant::now()).map_err(|_| Refusal::OpensTooOften)
     }
 
@@ -290,7 +295,7 @@ impl Rooms {
     /// not private.
     pub fn list(&self, audience: Audience) -> Vec<RoomSummary> {
         let players_max = self.config.players_max;
-        present(&self.lock())
+        present(&self.open.lock())
             .filter(|(name, _)| audience == Audience::Operators || !is_private_room(name))
             .map(|(name, room)| RoomSummary {
                 name: name.clone(),
@@ -315,23 +320,23 @@ impl Rooms {
 
     /// Returns the numbers of open rooms that show the present, and of their players.
     pub fn count(&self) -> (usize, usize) {
-        let open = self.lock();
+        let open = self.open.lock();
         (present(&open).count(), present(&open).map(|(_, room)| room.seats).sum())
     }
 
     /// Returns the studio of an open room.
     pub fn studio(&self, name: &str) -> Option<StudioRoom> {
-        self.lock().get(name).map(|room| StudioRoom { lobby: Arc::clone(&room.lobby) })
+        self.open.lock().get(name).map(|room| StudioRoom { lobby: Arc::clone(&room.lobby) })
     }
 
     /// Whether a room of this name is open.
     pub fn is_open(&self, name: &str) -> bool {
-        self.lock().contains_key(name)
+        self.open.lock().contains_key(name)
     }
 
     /// The number of clients that wait until a room takes them.
     pub fn waiting(&self, name: &str) -> usize {
-        self.lock().get(name).map_or(0, |room| room.lobby.waiting())
+        self.open.lock().get(name).map_or(0, |room| room.lobby.waiting())
     }
 
     /// Returns the ban that applies to a client in a room.
@@ -351,17 +356,17 @@ impl Rooms {
 
     /// Whether all rooms have ended.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.open.lock().is_empty()
     }
 
     /// Whether no client has a seat in the room.
     pub(crate) fn is_deserted(&self, name: &str) -> bool {
-        self.lock().get(name).is_none_or(|room| room.seats == 0)
+        self.open.lock().get(name).is_none_or(|room| room.seats == 0)
     }
 
     /// Removes a room from the table if no client has a seat in it. Returns whether the room was removed.
     pub(crate) fn close_if_deserted(&self, name: &str) -> bool {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let deserted = open.get(name).is_none_or(|room| room.seats == 0);
         if deserted {
             open.remove(name);
@@ -372,7 +377,7 @@ impl Rooms {
 
     /// Removes a room whose thread ends, unless a newer room already uses its name.
     pub(crate) fn forget(&self, name: &str, lobby: &Arc<Lobby>) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if open.get(name).is_some_and(|room| Arc::ptr_eq(&room.lobby, lobby)) {
             open.remove(name);
             self.metrics.rooms.set(open.len() as i64);
@@ -380,7 +385,7 @@ impl Rooms {
     }
 
     fn free_seat(&self, room: &str, lobby: &Arc<Lobby>, network: Option<IpAddr>) {
-        if let Some(room) = self.lock().get_mut(room)
+        if let Some(room) = self.open.lock().get_mut(room)
             && Arc::ptr_eq(&room.lobby, lobby)
         {
             room.seats -= 1;
@@ -393,10 +398,6 @@ impl Rooms {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
-        self.open.lock().expect("nobody panics while holding it")
     }
 }
 

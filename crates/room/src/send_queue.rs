@@ -1,8 +1,9 @@
 //! The messages that wait for one client: events in a bounded queue, and only the newest snapshot.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::closing::Closing;
@@ -59,7 +60,7 @@ pub enum Outgoing {
 impl SendQueue {
     /// Queues an event. If the client has too many unread events, the connection is closed.
     pub(crate) fn push_event(&self, message: SharedFrame) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         if waiting.event_bytes + cost(&message) > EVENTS_BYTES_MAX {
             waiting.close(Closing::TooSlow);
         } else {
@@ -72,7 +73,7 @@ impl SendQueue {
     /// Queues a line of chat, or drops it if too many wait. The client receives the number of missed lines after it has read
     /// the earlier lines. Returns the number of dropped lines.
     pub(crate) fn push_line(&self, message: SharedFrame) -> u64 {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let is_missed = waiting.missed > 0 || waiting.event_bytes + cost(&message) > CHAT_BYTES_MAX;
         if waiting.closing.is_some() {
             return 0;
@@ -90,13 +91,13 @@ impl SendQueue {
     /// Queues the first messages. They do not count toward the client's limits, because the client is not responsible for
     /// the size of the world.
     pub(crate) fn greet(&self, greeting: Greeting) {
-        self.lock().greeting = Some(Box::new(greeting));
+        self.waiting.lock().greeting = Some(Box::new(greeting));
         self.changed.notify_one();
     }
 
     /// Queues a snapshot. Returns whether it replaced a waiting snapshot.
     pub(crate) fn put_snapshot(&self, snapshot: Arc<Snapshot>) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.events_before = waiting.events.len();
         let superseded = waiting.snapshot.replace(snapshot).is_some();
         drop(waiting);
@@ -106,18 +107,18 @@ impl SendQueue {
 
     /// Whether a snapshot waits.
     pub(crate) fn has_snapshot(&self) -> bool {
-        self.lock().snapshot.is_some()
+        self.waiting.lock().snapshot.is_some()
     }
 
     /// Returns the number of waiting messages, and their cost in bytes.
     pub(crate) fn load(&self) -> (usize, usize) {
-        let waiting = self.lock();
+        let waiting = self.waiting.lock();
         (waiting.events.len() + usize::from(waiting.snapshot.is_some()), waiting.event_bytes)
     }
 
     /// Ends the queue. The next message to send is then the reason.
     pub(crate) fn close(&self, closing: Closing) {
-        self.lock().close(closing);
+        self.waiting.lock().close(closing);
         self.changed.notify_one();
     }
 
@@ -133,7 +134,7 @@ impl SendQueue {
 
     /// Returns the next message to send, if there is one now.
     pub fn take(&self) -> Option<Outgoing> {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         if let Some(closing) = &waiting.closing {
             return Some(Outgoing::Close(closing.clone()));
         }
@@ -152,10 +153,6 @@ impl SendQueue {
         waiting.event_bytes -= cost(&event);
         waiting.events_before = waiting.events_before.saturating_sub(1);
         Some(Outgoing::Event(event))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().expect("nobody panics while holding it")
     }
 }
 
@@ -252,7 +249,7 @@ mod tests {
             let text = "x".repeat(length);
             let used = allocation_counter::measure(|| {
                 let queue = SendQueue::default();
-                while queue.lock().closing.is_none() {
+                while queue.waiting.lock().closing.is_none() {
                     queue.push_event(text.as_str().into());
                 }
             });
@@ -284,7 +281,7 @@ mod tests {
             queue.push_event(line.as_str().into());
         }
         assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))));
-        assert_eq!(queue.lock().events.capacity(), 0);
+        assert_eq!(queue.waiting.lock().events.capacity(), 0);
         queue.close(Closing::ShuttingDown);
         assert!(
             matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))),

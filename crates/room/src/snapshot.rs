@@ -1,11 +1,12 @@
 //! A room at one step, and its encodings. Each encoding is computed once, and all recipients of the same bytes share it.
 
 use std::f64::consts::{PI, TAU};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use nowcast_world::{EntityId, Interest, Kind, Pose, World};
 use nowcast_world_protocol::plain::{Encoding, Moved, ServerMessage};
+use parking_lot::Mutex;
 
 use crate::metrics::Metrics;
 use crate::shared_frame::SharedFrame;
@@ -84,7 +85,7 @@ impl Snapshot {
     /// Returns the rounded poses. The first caller computes them, and other callers wait for it.
     fn poses(&self) -> &[RoundedPose] {
         self.rounded.get_or_init(|| {
-            let earlier = self.earlier.lock().expect("nobody panics while holding it").take();
+            let earlier = self.earlier.lock().take();
             let known = earlier.as_ref().map(|earlier| earlier.poses().iter().zip(&earlier.exact));
             let mut known = known.into_iter().flatten().peekable();
             let mut poses = Vec::with_capacity(self.exact.len());
@@ -115,13 +116,13 @@ impl Snapshot {
 
     /// Drops the encodings, because newer snapshots exist.
     pub(crate) fn retire(&self) {
-        let mut moves = self.moves.lock().expect("nobody panics while holding it");
+        let mut moves = self.moves.lock();
         moves.retired = true;
         moves.made = Vec::new();
     }
 
     fn slot(&self, key: Key) -> Arc<OnceLock<SharedFrame>> {
-        let mut moves = self.moves.lock().expect("nobody panics while holding it");
+        let mut moves = self.moves.lock();
         if let Some((_, slot)) = moves.made.iter().find(|(made, _)| *made == key) {
             return Arc::clone(slot);
         }
@@ -279,8 +280,8 @@ mod tests {
         let first = bytes();
         assert_eq!(first, bytes());
         snapshot.retire();
-        assert!(snapshot.moves.lock().unwrap().made.is_empty());
+        assert!(snapshot.moves.lock().made.is_empty());
         bytes();
-        assert!(snapshot.moves.lock().unwrap().made.is_empty(), "latecomers keep nothing");
+        assert!(snapshot.moves.lock().made.is_empty(), "latecomers keep nothing");
     }
 }

@@ -14,9 +14,9 @@ mod values;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
@@ -138,7 +138,7 @@ impl StudioQueue {
     /// Queues a request. The receiver gets the answer after one of the next steps, or nothing if the room ends first.
     pub(crate) fn ask(&self, request: StudioRequest) -> Result<oneshot::Receiver<StudioAnswer>, StudioError> {
         let (answer, receiver) = oneshot::channel();
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         waiting.retain(|job| !job.answer.is_closed());
         if waiting.len() >= WAITING_MAX {
             return Err(StudioError::Busy(format!("{WAITING_MAX} requests already wait for this room")));
@@ -158,25 +158,20 @@ impl StudioQueue {
         let started = Instant::now();
         let mut unfinished = VecDeque::new();
         while started.elapsed() < RUN_TIME_MAX {
-            let Some(job) = lock(&self.waiting).pop_front() else { break };
+            let Some(job) = self.waiting.lock().pop_front() else { break };
             if !job.answer.is_closed() {
                 unfinished.extend(run(job));
             }
         }
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         waiting.append(&mut unfinished);
         self.has_waiting.store(!waiting.is_empty(), Ordering::Release);
     }
 
     /// The lines of the room's log.
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
-        lock(&self.log)
+        self.log.lock()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The values stay consistent after a panic, because each change is one call.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the answer to a request that only reads a world, or `None` for another request.

@@ -1,6 +1,6 @@
 //! The studio of one open room, for hosts.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
@@ -22,7 +22,7 @@ impl StudioRoom {
     pub fn ask(&self, request: StudioRequest) -> Result<oneshot::Receiver<StudioAnswer>, StudioError> {
         let studio = &self.lobby.studio;
         if matches!(request, StudioRequest::Profile { .. }) {
-            studio.profile.lock().unwrap_or_else(PoisonError::into_inner).note_read();
+            studio.profile.lock().note_read();
         }
         studio.ask(request)
     }

@@ -1,15 +1,14 @@
 //! One client of the plain protocol, from the end of the handshake to the end of the connection.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use nowcast_room::plain::{Outgoing, PlainSink, SharedFrame, Snapshot};
-use nowcast_room::{
-    ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat, lock_rates,
-};
+use nowcast_room::{ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat};
 use nowcast_world_protocol::plain::{ClientMessage, FrameRef, ServerMessage};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
@@ -70,11 +69,11 @@ impl Client {
     }
 
     fn received(&self) -> Instant {
-        *self.received_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.received_at.lock()
     }
 
     fn record_received(&self, now: Instant) {
-        *self.received_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.received_at.lock() = now;
     }
 
     /// Handles the client's messages until the connection ends. Returns why it ended.
@@ -94,18 +93,14 @@ impl Client {
             };
             unfinished.reset();
             let now = Instant::now();
-            quiet.note(now - self.received(), now, &mut lock_rates(rates));
+            quiet.note(now - self.received(), now, &mut rates.lock());
             self.record_received(now);
-            quiet.note(Duration::ZERO, now, &mut lock_rates(rates));
+            quiet.note(Duration::ZERO, now, &mut rates.lock());
             let handled = match &message {
-                Message::Text(text) => {
-                    self.handle(FrameRef::Text(text.as_str()), &intake, &mut lock_rates(rates))
-                }
-                Message::Binary(bytes) => {
-                    self.handle(FrameRef::Binary(bytes), &intake, &mut lock_rates(rates))
-                }
+                Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &intake, &mut rates.lock()),
+                Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &intake, &mut rates.lock()),
                 Message::Ping(_) | Message::Pong(_) => {
-                    intake.admit(MessageKind::Ping, &mut lock_rates(rates)).map(|_| ())
+                    intake.admit(MessageKind::Ping, &mut rates.lock()).map(|_| ())
                 }
                 Message::Close(Some(frame)) if u16::from(frame.code) == COMES_BACK => Err(Closing::Vanished),
                 Message::Close(_) => Err(Closing::Bye),

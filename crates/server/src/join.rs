@@ -1,7 +1,7 @@
 //! How clients of the plain protocol join: `GET /ws/ROOM?encoding=…&name=…&hz=…`, which is upgraded to a WebSocket (RFC
 //! 6455, section 4.2).
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Path, Request, State};
@@ -163,7 +163,7 @@ async fn run(
         sink,
         metrics: Arc::clone(&shared.metrics),
         timeouts: shared.config.timeouts.clone(),
-        received_at: Mutex::new(Instant::now()),
+        received_at: parking_lot::Mutex::new(Instant::now()),
     };
     client.run(connection, parts.read_buf.to_vec()).await;
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nowcast_limits::network_of;
 use nowcast_store::{Mark, MarkCompletion, MarkKind, UtcTime, WorldStore, read_duration};
 use nowcast_world::text::sanitize;
 use nowcast_world_protocol::is_room_name;
+use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use tracing::warn;
 
@@ -266,7 +267,7 @@ impl Bans {
 
     /// Adds a ban that starts now. Calls `then` when the ban is stored, or at once if there is no store.
     pub(crate) fn add(&self, ban: Ban, then: MarkCompletion) -> Result<(), BanError> {
-        let mut bans = self.lock();
+        let mut bans = self.bans.lock();
         bans.retain(|_, ban| ban.expires_ms > now_ms());
         if bans.len() >= BANS_MAX && !bans.contains_key(&ban.key()) {
             return Err(BanError::Full);
@@ -283,7 +284,7 @@ impl Bans {
 
     /// Lifts the bans with this name or id in a room and in its world. Returns the lifted bans.
     pub(crate) fn remove(&self, room: &str, world: &str, who: &str) -> Result<Vec<Ban>, BanError> {
-        let mut bans = self.lock();
+        let mut bans = self.bans.lock();
         let gone: Vec<Ban> =
             bans.values().filter(|ban| ban.is_of(room, world) && ban.is_called(who)).cloned().collect();
         for ban in &gone {
@@ -299,13 +300,13 @@ impl Bans {
     /// Returns the bans of a room and of its world.
     pub(crate) fn list(&self, room: &str, world: &str) -> Vec<Ban> {
         let now_ms = now_ms();
-        let bans = self.lock();
+        let bans = self.bans.lock();
         bans.values().filter(|ban| ban.expires_ms > now_ms && ban.is_of(room, world)).cloned().collect()
     }
 
     /// Returns the ban that excludes a client from a room, if there is one.
     pub(crate) fn find(&self, room: &str, world: &str, known: Known<'_>) -> Option<Ban> {
-        let bans = self.lock();
+        let bans = self.bans.lock();
         if bans.is_empty() {
             return None;
         }
@@ -320,11 +321,6 @@ impl Bans {
     /// Returns the number of bans added so far.
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Ban>> {
-        // Each statement leaves the map consistent, so poisoning is ignored.
-        self.bans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -12,8 +12,8 @@ mod steady_time;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_store::{
@@ -21,6 +21,7 @@ use nowcast_store::{
     Stretch, WorldName, WorldStore,
 };
 use nowcast_world::PlayerId;
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::client_key::ClientKey;
@@ -129,17 +130,17 @@ impl PersistenceThread {
 
     /// Returns the store, or `None` without a folder or after the end of the server.
     pub fn store(&self) -> Option<Arc<dyn WorldStore>> {
-        self.lock().clone()
+        self.store.lock().clone()
     }
 
     /// Returns the counters of written and failed records.
     pub fn stats(&self) -> Option<Stats> {
-        self.lock().as_ref().map(|store| store.stats())
+        self.store.lock().as_ref().map(|store| store.stats())
     }
 
     /// Returns a problem for the operator, or `None` in normal operation.
     pub fn trouble(&self) -> Option<String> {
-        let of_store = self.lock().as_ref().and_then(|store| match store.health() {
+        let of_store = self.store.lock().as_ref().and_then(|store| match store.health() {
             Health::Healthy => None,
             Health::Behind { queued_bytes, oldest, worlds } => Some(format!(
                 "the disk is behind: {queued_bytes} bytes wait, the oldest for {} ms; {worlds} worlds wait for a snapshot",
@@ -151,14 +152,14 @@ impl PersistenceThread {
         });
         let of_cluster = || self.ownership.as_ref().and_then(|ownership| ownership.trouble());
         of_store.or_else(of_cluster).or_else(|| {
-            let trouble = self.lock_trouble().clone();
+            let trouble = self.trouble.lock().clone();
             trouble.filter(|(at, _)| at.elapsed() < TROUBLE_REMEMBERED).map(|(_, text)| text)
         })
     }
 
     /// Records that a world could not be loaded.
     pub(crate) fn cannot_load(&self, text: &str) {
-        *self.lock_trouble() = Some((Instant::now(), text.to_owned()));
+        *self.trouble.lock() = Some((Instant::now(), text.to_owned()));
     }
 
     /// Loads the stored world of a room. Blocks on the disk.
@@ -260,7 +261,7 @@ impl PersistenceThread {
 
     /// Returns the reason why nothing can be stored any more, if the files of the store were removed or replaced.
     pub(crate) fn gone(&self) -> Option<String> {
-        match self.lock().as_ref()?.health() {
+        match self.store.lock().as_ref()?.health() {
             Health::Gone { cause, .. } => Some(cause),
             _ => None,
         }
@@ -281,18 +282,9 @@ impl PersistenceThread {
 
     /// Writes the pending data of rooms and closes the store, within the given time. Call it when all rooms have ended.
     pub fn close(&self, within: Duration) {
-        let Some(store) = self.lock().take() else { return };
+        let Some(store) = self.store.lock().take() else { return };
         if let Err(error) = store.close(within) {
             warn!(%error, "the last changes are not stored");
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<dyn WorldStore>>> {
-        // The value is only replaced as a whole, so poisoning is ignored.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_trouble(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

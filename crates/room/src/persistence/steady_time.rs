@@ -1,8 +1,9 @@
 //! The clock of journals, snapshots and bans. When the system's clock is set back, this clock continues from its newest
 //! time.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 /// The newest time read in this process.
 static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
@@ -11,7 +12,7 @@ static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
 pub fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Each statement leaves the value consistent, so poisoning is ignored.
-    CLOCK.lock().unwrap_or_else(PoisonError::into_inner).read(since_1970, Instant::now())
+    CLOCK.lock().read(since_1970, Instant::now())
 }
 
 /// A clock that never goes back. It normally shows the system's time. While the system's clock is behind an earlier reading,

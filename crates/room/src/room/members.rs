@@ -23,7 +23,6 @@ use crate::client_handle::{ClientHandle, JoiningAccount};
 use crate::client_sink::ClientEvent;
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::{Name, Names};
-use crate::rate::lock_rates;
 use crate::recorded_world::RecordedWorld;
 use crate::refusal::Refusal;
 
@@ -211,7 +210,7 @@ impl Members {
         };
         context.rooms.metrics.drop_message("action_refused");
         let Some(member) = self.find(player) else { return };
-        let verdict = lock_rates(&member.client.rates).refusals.judge(Instant::now());
+        let verdict = member.client.rates.lock().refusals.judge(Instant::now());
         match verdict {
             Verdict::Pass => member.client.refuse(action, &refusal.to_string(), None),
             Verdict::Drop => {}
@@ -231,7 +230,7 @@ impl Members {
         context.rooms.metrics.drop_message("owner_refused");
         let Some(member) = self.find(player) else { return };
         let is_state = request == OwnerRequest::Move;
-        let mut rates = lock_rates(&member.client.rates);
+        let mut rates = member.client.rates.lock();
         let allowance = if is_state { &mut rates.refused_moves } else { &mut rates.refusals };
         let verdict = allowance.judge(Instant::now());
         drop(rates);

@@ -4,11 +4,12 @@
 //! is abandoned. Its room is removed from the list, and its results are discarded when it returns. Such a step is not
 //! recorded, so that the journal ends with the last complete step.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast_script::Stop;
+use parking_lot::Mutex;
 use tracing::error;
 
 use crate::closing::Closing;
@@ -59,13 +60,13 @@ pub(super) struct StepWatch {
 impl StepWatch {
     /// Records that the room's thread begins to run rules.
     pub(super) fn enter(&self, factor: u32) {
-        self.lock().busy = Some((Instant::now(), factor));
+        self.activity.lock().busy = Some((Instant::now(), factor));
     }
 
     /// Records that the rules ended. Returns whether the step is valid. It is invalid if it was stopped, or if the room was
     /// abandoned.
     pub(super) fn leave(&self, step_max: Duration) -> bool {
-        let mut activity = self.lock();
+        let mut activity = self.activity.lock();
         if let Some((since, _)) = activity.busy.take() {
             let took = since.elapsed();
             activity.slow = if took > step_max / SLOW_PART { activity.slow + took } else { Duration::ZERO };
@@ -74,7 +75,7 @@ impl StepWatch {
     }
 
     pub(super) fn outcome(&self) -> WatchOutcome {
-        match (self.lock().is_abandoned, self.stop.is_set()) {
+        match (self.activity.lock().is_abandoned, self.stop.is_set()) {
             (true, _) => WatchOutcome::Abandoned,
             (false, true) => WatchOutcome::Stopped,
             (false, false) => WatchOutcome::InTime,
@@ -83,7 +84,7 @@ impl StepWatch {
 
     /// Returns the time by which the current step exceeds its limit, if it does.
     fn overtime(&self, step_max: Duration) -> Option<Duration> {
-        let activity = self.lock();
+        let activity = self.activity.lock();
         let (since, factor) = activity.busy?;
         let elapsed = since.elapsed();
         let slow = if elapsed > step_max / SLOW_PART { activity.slow } else { Duration::ZERO };
@@ -92,14 +93,9 @@ impl StepWatch {
 
     /// Abandons the thread, unless its step has ended in the meantime. Returns whether it abandoned the thread.
     fn abandon(&self) -> bool {
-        let mut activity = self.lock();
+        let mut activity = self.activity.lock();
         activity.is_abandoned = activity.busy.is_some();
         activity.is_abandoned
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Activity> {
-        // Each statement leaves the activity valid, so poisoning is ignored.
-        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -95,7 +95,6 @@ impl Room {
 
     fn describe_profile(&self, steps: usize) -> Json {
         let profile = self.context.lobby.studio.profile.lock();
-        let profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
         let (steps, slowest) = profile.to_json(steps);
         let share = self.world.script_work();
         let memory = self.world.script_memory();
@@ -119,8 +118,7 @@ impl Room {
         let times = self.world.take_hook_times();
         let rules = times.as_ref().map(|(_, total)| u32::try_from(total.as_micros()).unwrap_or(u32::MAX));
         let step = StepTimes { tick: self.world.world().tick(), phases: clock.phases, rules };
-        let profile = self.context.lobby.studio.profile.lock();
-        let mut profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut profile = self.context.lobby.studio.profile.lock();
         profile.record(clock.last, step);
         if let Some((times, _)) = times {
             profile.hooks.add(times);

@@ -1,8 +1,9 @@
 //! The health of a server's rooms.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// The time for which `/healthz` reports a room that could not be opened. The report ends earlier if another room opens.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
@@ -37,18 +38,17 @@ pub struct Troubles {
 impl Troubles {
     /// Records that a room was opened and runs.
     pub(crate) fn opened(&self) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.failure.lock() = None;
     }
 
     /// Records that a room could not be opened.
     pub(crate) fn failed(&self, cause: &str) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((Instant::now(), cause.to_owned()));
+        *self.failure.lock() = Some((Instant::now(), cause.to_owned()));
     }
 
     /// Records that a room was ended because a step took too long.
     pub(crate) fn room_stopped(&self, name: &str) {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), name.to_owned()));
+        *self.ended.lock() = Some((Instant::now(), name.to_owned()));
     }
 
     pub(super) fn room_abandoned(&self) {
@@ -66,7 +66,7 @@ impl Troubles {
 
     /// Returns the cause of a recent failure to open a room, if no room was opened since.
     pub(super) fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let failure = self.failure.lock().clone();
         failure.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED).map(|(_, cause)| cause)
     }
 
@@ -82,7 +82,7 @@ impl Troubles {
                 ));
             }
         }
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ended = self.ended.lock().clone();
         let (_, name) = ended.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED)?;
         Some(format!("room {name} was ended: a step of its world took too long"))
     }

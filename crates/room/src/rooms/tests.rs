@@ -10,6 +10,7 @@ use crate::worlds::MakeWorld;
 use nowcast_script::Assets;
 use nowcast_world::{Definition, World};
 use nowcast_world_protocol::plain::Encoding;
+use parking_lot::Condvar;
 
 /// The rooms of a server whose worlds come from `make_world`.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
@@ -64,14 +65,13 @@ fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_close
 
 #[test]
 fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once() {
-    static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+    static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
     static IS_FIRST: AtomicBool = AtomicBool::new(true);
     /// A behaviour whose step does not return before the gate is open.
     struct Stuck;
     impl nowcast_world::Behaviour for Stuck {
         fn step(&mut self, _scene: &mut nowcast_world::Scene) {
-            let held = GATE.0.lock().unwrap();
-            drop(GATE.1.wait_while(held, |is_open| !*is_open).unwrap());
+            GATE.1.wait_while(&mut GATE.0.lock(), |is_open| !*is_open);
         }
     }
     let make = || {
@@ -88,7 +88,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     drop(seat);
     let (_seat, sink) = enter(&rooms, "plaza");
     until("the welcome", || sink.queue.take().is_some());
-    *GATE.0.lock().unwrap() = true;
+    *GATE.0.lock() = true;
     GATE.1.notify_all();
     until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
     assert_eq!(rooms.list(Audience::Operators).len(), 1, "the newer room of its name is not changed");
@@ -97,26 +97,25 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
 
 #[test]
 fn clients_that_enter_together_join_in_several_steps() {
-    static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+    static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
     /// The number of players after the joins of each step.
     static PLAYERS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     /// A behaviour whose first step does not return before the gate is open.
     struct Counting;
     impl nowcast_world::Behaviour for Counting {
         fn step(&mut self, scene: &mut nowcast_world::Scene) {
-            let held = GATE.0.lock().unwrap();
-            drop(GATE.1.wait_while(held, |is_open| !*is_open).unwrap());
-            PLAYERS.lock().unwrap().push(scene.players().count());
+            GATE.1.wait_while(&mut GATE.0.lock(), |is_open| !*is_open);
+            PLAYERS.lock().push(scene.players().count());
         }
     }
     let make = || World::new(Definition::default(), 1, Box::new(Counting)).expect("the definition is valid");
     let rooms = rooms_of(offering(Arc::new(move |_, _| make())), with_step(Duration::from_secs(3_600)));
     let all = 3 * JOINS_PER_STEP_MAX;
     let clients: Vec<_> = (0..all).map(|_| enter(&rooms, "plaza")).collect();
-    *GATE.0.lock().unwrap() = true;
+    *GATE.0.lock() = true;
     GATE.1.notify_all();
-    until("all joins", || PLAYERS.lock().unwrap().last() == Some(&all));
-    let players = PLAYERS.lock().unwrap().clone();
+    until("all joins", || PLAYERS.lock().last() == Some(&all));
+    let players = PLAYERS.lock().clone();
     let before = [0].into_iter().chain(players.iter().copied());
     assert!(before.zip(&players).all(|(before, now)| now - before <= JOINS_PER_STEP_MAX), "{players:?}");
     drop(clients);
@@ -221,7 +220,7 @@ fn a_local_client_may_open_all_rooms_if_no_tokens_are_needed() {
     let seats: Vec<_> = names.iter().map(|name| reserve(&rooms, name, [127, 0, 0, 1]).ok()).collect();
     assert!(seats.iter().all(Option::is_some));
     drop(seats);
-    until("the empty rooms", || rooms.lock().values().all(|room| room.empty_since().is_some()));
+    until("the empty rooms", || rooms.open.lock().values().all(|room| room.empty_since().is_some()));
     let strangers: Vec<_> = (0..rooms_per_address_max + 1)
         .map(|number| reserve(&rooms, &format!("far-{number}"), STRANGER))
         .collect();
@@ -238,7 +237,7 @@ fn an_empty_room_ends_at_once_for_another_room_of_its_address() {
     for number in 0..12 {
         let room = format!("room-{number}");
         drop(reserve(&rooms, &room, STRANGER).expect("the rooms before it are empty"));
-        let is_empty = || rooms.lock().get(&room).is_none_or(|open| open.empty_since().is_some());
+        let is_empty = || rooms.open.lock().get(&room).is_none_or(|open| open.empty_since().is_some());
         until("the empty room", is_empty);
     }
     until("the end of the rooms that gave way", || rooms.list(Audience::Operators).len() <= 4);

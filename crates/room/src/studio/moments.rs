@@ -7,13 +7,14 @@ mod replaying;
 mod travelling;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nowcast_script::Stop;
 use nowcast_store::{Moment, WorldName};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
 
@@ -105,7 +106,7 @@ impl Moments {
         if self.rooms.persistence.store().is_none() {
             return Err(StudioError::NotKept("this server stores no worlds".into()));
         }
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         if open.moments.len() >= MOMENTS_MAX {
             return Err(StudioError::Busy(format!(
                 "there are {MOMENTS_MAX} moments already: close one, or wait until one expires"
@@ -130,12 +131,12 @@ impl Moments {
 
     /// Returns the ids of the moments, oldest first.
     pub fn list(&self) -> Vec<u64> {
-        lock(&self.open).moments.keys().copied().collect()
+        self.open.lock().moments.keys().copied().collect()
     }
 
     /// Closes a moment. Returns whether it existed.
     pub fn close(&self, id: u64) -> bool {
-        let closed = lock(&self.open).moments.remove(&id);
+        let closed = self.open.lock().moments.remove(&id);
         closed.inspect(|moment| moment.stop.set()).is_some()
     }
 
@@ -224,7 +225,7 @@ impl Moments {
     ) -> Result<oneshot::Receiver<T>, StudioError> {
         let missing = || StudioError::NotFound(format!("there is no moment {id}, or it has expired"));
         let (answer, answered) = oneshot::channel();
-        let open = lock(&self.open);
+        let open = self.open.lock();
         let moment = open.moments.get(&id).ok_or_else(missing)?;
         let task: Task = Box::new(move |travel| {
             if !answer.is_closed() {
@@ -239,7 +240,7 @@ impl Moments {
 
 impl Drop for Moments {
     fn drop(&mut self) {
-        let moments = std::mem::take(&mut lock(&self.open).moments);
+        let moments = std::mem::take(&mut self.open.lock().moments);
         moments.values().for_each(|moment| moment.stop.set());
     }
 }
@@ -275,7 +276,7 @@ struct Place {
 impl Drop for Place {
     /// Runs when the thread of the moment ends, also when it panics.
     fn drop(&mut self) {
-        lock(&self.open).moments.remove(&self.id);
+        self.open.lock().moments.remove(&self.id);
     }
 }
 
@@ -322,9 +323,4 @@ fn world_name(room: &str) -> Result<WorldName, StudioError> {
     let is_name = nowcast_world_protocol::is_room_name(room);
     let name = is_name.then(|| WorldName::new(room).ok()).flatten();
     name.ok_or_else(|| StudioError::NotFound("no room can have this name".into()))
-}
-
-fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
-    // Each change is one call, so the table is valid after a panic.
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! The assets of all worlds by hash, from which pages fetch them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use nowcast_script::{ASSETS_BYTES_MAX, ASSETS_MAX, Asset, Assets};
+use parking_lot::Mutex;
 
 /// Assets that pages can fetch. An asset is kept while a world's folder or a room uses it, and for some time after that. A
 /// page that just received the asset's name may not have fetched the asset yet.
@@ -20,14 +21,9 @@ struct Shelved {
 }
 
 impl AssetCache {
-    fn lock(&self) -> MutexGuard<'_, Shelved> {
-        // No panic leaves an update under this lock half done, so poisoning is ignored.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Serves these assets from now on.
     pub(super) fn put(&self, assets: &Assets) {
-        let Shelved { named, .. } = &mut *self.lock();
+        let Shelved { named, .. } = &mut *self.0.lock();
         named.retain(|_, same| {
             same.retain(|asset| asset.strong_count() > 0);
             !same.is_empty()
@@ -42,7 +38,7 @@ impl AssetCache {
 
     /// Keeps the assets of `before` that are not in `now` for some time.
     pub(super) fn retire(&self, before: &Assets, now: &Assets) {
-        let Shelved { past, past_bytes, .. } = &mut *self.lock();
+        let Shelved { past, past_bytes, .. } = &mut *self.0.lock();
         let stays = |asset: &Arc<Asset>| now.get(&asset.name).is_some_and(|same| same.hash == asset.hash);
         for asset in before.iter().filter(|asset| !stays(asset)) {
             *past_bytes += asset.content.len();
@@ -56,7 +52,7 @@ impl AssetCache {
 
     /// Returns the asset with this hash, if it is still kept.
     pub(crate) fn get(&self, hash: &str) -> Option<Arc<Asset>> {
-        self.lock().named.get(hash)?.iter().find_map(Weak::upgrade)
+        self.0.lock().named.get(hash)?.iter().find_map(Weak::upgrade)
     }
 }
 

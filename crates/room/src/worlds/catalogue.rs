@@ -1,14 +1,15 @@
 //! The worlds that rooms show, with the newest valid version of each script.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nowcast_script::{About, Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
 use nowcast_world_protocol::is_room_name;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::asset_cache::AssetCache;
@@ -189,7 +190,7 @@ impl Offered {
             Offer::Program(make) => (CurrentRules::Program(Arc::clone(make)), 0),
             Offer::Script(newest) => {
                 let number = newest.number.load(Ordering::Acquire);
-                (CurrentRules::Script(newest.lock().good.clone()), number)
+                (CurrentRules::Script(newest.found.lock().good.clone()), number)
             }
         }
     }
@@ -198,7 +199,7 @@ impl Offered {
     pub(crate) fn assets(&self) -> Assets {
         match &self.rules {
             Offer::Program(_) => Assets::default(),
-            Offer::Script(newest) => newest.lock().assets.clone(),
+            Offer::Script(newest) => newest.found.lock().assets.clone(),
         }
     }
 
@@ -210,7 +211,7 @@ impl Offered {
             return None;
         }
         *seen = number;
-        let found = newest.lock();
+        let found = newest.found.lock();
         Some(match &found.fault {
             Some(fault) => Change::Fault(fault.clone()),
             None => Change::Version(found.good.clone(), found.assets.clone()),
@@ -220,7 +221,7 @@ impl Offered {
     /// Whether the rules save data of accounts. Rules in Rust may save data.
     pub(crate) fn saves(&self) -> bool {
         match &self.rules {
-            Offer::Script(newest) => newest.lock().saves,
+            Offer::Script(newest) => newest.found.lock().saves,
             Offer::Program(_) => true,
         }
     }
@@ -236,7 +237,7 @@ impl Offered {
             picture: None,
         };
         if let Offer::Script(newest) = &self.rules {
-            let found = newest.lock();
+            let found = newest.found.lock();
             let About { goal, how, picture } = &found.about;
             summary.version = Some(format!("{:016x}", found.good.hash()));
             summary.fault = found.fault.clone();
@@ -265,15 +266,10 @@ impl ScriptVersions {
         Ok(Arc::new(Self { asset_cache: Arc::clone(asset_cache), number: AtomicU64::new(0), found }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Found> {
-        // The value is always replaced as a whole, so poisoning is ignored.
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the assets of the newest version that loads. An unchanged file can be reused without another check.
     #[must_use]
     pub fn assets(&self) -> Assets {
-        self.lock().assets.clone()
+        self.found.lock().assets.clone()
     }
 
     /// Takes the current contents of the world's folder, or the error of the attempt to read them. Returns the hash of a new
@@ -285,7 +281,7 @@ impl ScriptVersions {
             let loaded = load(&sources, &assets, None)?;
             Ok((sources, assets, loaded))
         });
-        let mut found = self.lock();
+        let mut found = self.found.lock();
         let is_known = match &loaded {
             Ok((sources, assets, _)) => {
                 found.fault.is_none() && *sources == found.good && *assets == found.assets
@@ -435,7 +431,7 @@ mod tests {
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));
         assert!(matches!(newest.take(read("local x =")), Some(Err(_))));
         assert_eq!(newest.take(read("local x =")), None, "the fault was already reported");
-        assert_eq!(newest.lock().good, Sources::of_main("-- two"));
+        assert_eq!(newest.found.lock().good, Sources::of_main("-- two"));
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))), "repaired: rooms receive the new rules");
         assert_eq!(newest.number.load(Ordering::Relaxed), 3);
     }

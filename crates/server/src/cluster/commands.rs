@@ -1,9 +1,10 @@
 //! The rooms of this server that receive commands by subjects of NATS (`docs/how-to/cluster.md`, "Commands").
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use nowcast_jetstream::Link;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -28,31 +29,26 @@ impl Commands {
     pub(super) fn begin(&self, room: &str, link: Link, handle: &Handle) {
         let Some(start) = self.start.get() else { return };
         let receiving = start(handle, room.to_owned(), link);
-        if let Some(before) = self.lock().insert(room.to_owned(), receiving) {
+        if let Some(before) = self.rooms.lock().insert(room.to_owned(), receiving) {
             before.abort();
         }
     }
 
     /// Ends the receipt of commands to a room that does not run here any more.
     pub(super) fn end(&self, room: &str) {
-        if let Some(receiving) = self.lock().remove(room) {
+        if let Some(receiving) = self.rooms.lock().remove(room) {
             receiving.abort();
         }
     }
 
     /// Ends the receipt of commands to all rooms but those for which `runs` returns true.
     pub(super) fn retain(&self, runs: impl Fn(&str) -> bool) {
-        self.lock().retain(|room, receiving| {
+        self.rooms.lock().retain(|room, receiving| {
             let is_here = runs(room);
             if !is_here {
                 receiving.abort();
             }
             is_here
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, JoinHandle<()>>> {
-        // Each statement leaves the map valid, so poisoning is ignored.
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

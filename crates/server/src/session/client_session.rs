@@ -19,7 +19,7 @@ use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusCha
 use nowcast_room::session::{Change, InputBuffer};
 use nowcast_room::{
     ClientHandle, ClientKey, Closing, CommandIntake, MessageKind, Name, PlayerCommand, Quiet,
-    REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat, lock_rates,
+    REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat,
 };
 use nowcast_wire::ReadOwned;
 use nowcast_world::{EntityId, Input, InputError};
@@ -231,7 +231,7 @@ impl ClientSession {
         let mut waited = Rates::of_waiting(Instant::now());
         // A client that has just reconnected does not get the allowance of waiting messages again.
         let mut handled = early.messages.iter().try_for_each(|message| match early.is_returning {
-            true => self.handle(message, &mut lock_rates(&rates)),
+            true => self.handle(message, &mut rates.lock()),
             false => self.handle(message, &mut waited),
         });
         let closing = loop {
@@ -242,14 +242,14 @@ impl ClientSession {
                 received = self.receive() => match received {
                     Ok(message) => {
                         if self.quiet.lasts() {
-                            self.note_silence(&mut lock_rates(&rates));
+                            self.note_silence(&mut rates.lock());
                         }
-                        self.handle(&message, &mut lock_rates(&rates))
+                        self.handle(&message, &mut rates.lock())
                     }
                     Err(error) => Err(closed(error)),
                 },
                 _ = look.tick() => {
-                    self.note_silence(&mut lock_rates(&rates));
+                    self.note_silence(&mut rates.lock());
                     self.check_input_timeout(&mut changes);
                     Ok(())
                 }

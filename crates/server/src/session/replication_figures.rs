@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_replication::Frames;
 use nowcast_room::Class;
 use nowcast_room::sink::{Ages, ClassBytes};
 use nowcast_world::STEP_HZ;
+use parking_lot::Mutex;
 
 /// Time after the last read in which the bytes of entities are counted.
 const MEASURED_AFTER_READ: Duration = Duration::from_secs(10);
@@ -75,7 +75,7 @@ impl ReplicationFigures {
         if payload.is_empty() || !self.is_measured.load(Ordering::Relaxed) {
             return;
         }
-        let mut entities = self.entities.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entities = self.entities.lock();
         let Some(EntityBytes { bytes, read_at, .. }) = &mut *entities else { return };
         if read_at.elapsed() >= MEASURED_AFTER_READ {
             *entities = None;
@@ -95,7 +95,7 @@ impl ReplicationFigures {
     /// Returns the bytes by entity, and the time in which they were counted. The first call begins to count.
     pub(super) fn read_entities(&self) -> (Vec<(u32, f64)>, Duration) {
         let now = Instant::now();
-        let mut entities = self.entities.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entities = self.entities.lock();
         let known = entities.take().filter(|known| known.read_at.elapsed() < MEASURED_AFTER_READ);
         let known = known.unwrap_or_else(|| EntityBytes { since: now, read_at: now, bytes: BTreeMap::new() });
         let read = known.bytes.iter().map(|(id, bytes)| (*id, *bytes)).collect();

@@ -1,7 +1,6 @@
 //! Access to the studio: the caller's role, the page that asks, and rates.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::http::header::{AUTHORIZATION, HeaderMap};
@@ -9,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use nowcast::admission::{Claims, Peer, Policy, TokenKey, origin_of, unix_time};
 use nowcast_limits::{Addresses, network_of};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::error::ApiError;
@@ -88,7 +88,7 @@ impl Access {
 }
 
 fn attempt(addresses: &Mutex<Addresses>, address: IpAddr) -> Result<(), ApiError> {
-    let mut addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut addresses = addresses.lock();
     addresses.attempt(address, Instant::now()).map_err(|_| {
         let message = "this address sends too many requests";
         ApiError::new(

@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use nowcast_room::now_ms;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tokio::task::spawn_blocking;
@@ -73,7 +74,7 @@ impl Audit {
         let address = address.as_ref().map(tracing::field::display);
         info!(who, address, action, target, ok, "studio");
         let entry = {
-            let mut entries = audit.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut entries = audit.entries.lock();
             let (newest, count) = &mut *entries;
             *count += 1;
             let entry = Entry { n: *count, time_ms: now_ms(), change };
@@ -88,7 +89,7 @@ impl Audit {
     }
 
     fn write(&self, entry: &Entry) {
-        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.folder.lock();
         let Some(folder) = &*folder else { return };
         if let Err(error) = append(folder, entry) {
             warn!(%error, folder = %folder.display(), "the studio's audit log cannot be written");
@@ -97,7 +98,7 @@ impl Audit {
 
     /// Returns the entries after a number.
     pub(super) fn after(&self, number: u64) -> Json {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         let later: Vec<&Entry> = entries.0.iter().filter(|entry| entry.n > number).collect();
         json!({ "entries": later, "next": entries.1 })
     }

@@ -1,9 +1,9 @@
 //! Metrics of the last hour, in a ring.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 /// Interval between two samples.
@@ -57,7 +57,7 @@ impl MetricsHistory {
                 values[index] = value.parse().unwrap_or(f64::NAN);
             }
         }
-        let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.0.lock();
         if samples.len() >= SAMPLES_MAX {
             samples.pop_front();
         }
@@ -65,7 +65,7 @@ impl MetricsHistory {
     }
 
     pub(super) fn to_json(&self) -> Json {
-        let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.0.lock();
         let times: Vec<u64> = samples.iter().map(|sample| sample.time_ms).collect();
         let series = SERIES.iter().enumerate().map(|(index, name)| {
             let values: Vec<Option<f64>> = samples

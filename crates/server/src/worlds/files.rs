@@ -2,9 +2,8 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
+use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 
 use super::folder::{FolderError, Root};
@@ -147,7 +146,7 @@ impl WorldFiles {
         &self,
         files: &[(String, String, Expected)],
     ) -> Result<Vec<(String, bool)>, FileError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let mut prepared = Vec::new();
         for (path, text, expected) in files {
             check_length(path, text)?;
@@ -162,7 +161,7 @@ impl WorldFiles {
     }
 
     fn replace(&self, path: &str, text: &str, expected: &Expected) -> Result<(String, bool), FileError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         self.prepare(path, text, expected, 0)?.put_in_place()
     }
 
@@ -191,7 +190,7 @@ impl WorldFiles {
 
     /// Removes a file.
     pub(crate) fn remove(&self, path: &str, expected: &Expected) -> Result<(), FileError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let place = self.place(path, None)?;
         self.check_revision(path, &place, expected)?.ok_or_else(|| FileError::Missing(path.into()))?;
         Ok(std::fs::remove_file(&place)?)

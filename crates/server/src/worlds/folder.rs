@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use nowcast_script::{
     asset_kind,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tracing::{debug, warn};
 
 use super::WorldError;
@@ -341,7 +342,7 @@ impl EventHandler for OnEvent {
         let is_of_root = event.map_or(true, |event| {
             let may_end_watch =
                 matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
-            may_end_watch && event.paths.contains(&self.place.lock().unwrap_or_else(PoisonError::into_inner))
+            may_end_watch && event.paths.contains(&self.place.lock())
         });
         // The thread that receives the events may have ended.
         let _ = self.sender.send(is_of_root);
@@ -379,7 +380,7 @@ impl Watched {
     }
 
     fn place(&self) -> MutexGuard<'_, PathBuf> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        self.place.lock()
     }
 
     /// If another folder has the path now, watches that folder. Returns whether the folder was replaced or removed.

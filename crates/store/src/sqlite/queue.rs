@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::account::AccountRecord;
 use crate::batch::{Batch, Span};
@@ -166,11 +167,6 @@ impl Queue {
         Queue { state: Mutex::default(), work: Condvar::new(), kept: Condvar::new(), bytes_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock, and the counts are consistent after each statement.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Accepts a job, or returns its completions. `bytes` is the size of its payload.
     pub(super) fn give(
         &self,
@@ -180,7 +176,7 @@ impl Queue {
     ) -> Result<(), (NotTaken, Vec<Completion>)> {
         let at = Instant::now();
         let bytes = bytes + JOB_BYTES;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_closing || state.is_closed {
             return Err((NotTaken::Closed, then));
         }
@@ -224,7 +220,7 @@ impl Queue {
     /// Moves the waiting jobs to `group`, not before `not_before` unless a thread waits for them. Returns false if the queue
     /// is closing and no further jobs follow.
     pub(super) fn take(&self, group: &mut Vec<Job>, not_before: Instant) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.is_closing || (state.is_hurried && !state.jobs.is_empty()) {
                 break;
@@ -234,11 +230,11 @@ impl Queue {
             if has_work && left.is_zero() {
                 break;
             }
-            state = if has_work {
-                self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+            if has_work {
+                _ = self.work.wait_for(&mut state, left);
             } else {
-                self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
-            };
+                self.work.wait(&mut state);
+            }
         }
         state.is_hurried = false;
         group.append(&mut state.jobs);
@@ -249,7 +245,7 @@ impl Queue {
     /// Records that a group is committed, and calls its completions.
     pub(super) fn keep(&self, group: Vec<Job>, took: Duration) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.failure = None;
             state.stats.commits += 1;
             state.stats.commit_max = state.stats.commit_max.max(took);
@@ -273,7 +269,7 @@ impl Queue {
     /// Drops jobs that can never be written. Their worlds continue with a snapshot.
     pub(super) fn lose(&self, jobs: Vec<Job>) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             for job in &jobs {
                 match &job.work {
                     Work::Batch { world, .. } => {
@@ -303,7 +299,7 @@ impl Queue {
             }
             panicked += complete(job, is_kept);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.bytes -= bytes;
         state.done += count;
         state.in_flight_since = None;
@@ -314,13 +310,13 @@ impl Queue {
 
     /// Whether jobs wait.
     pub(super) fn has_work(&self) -> bool {
-        !self.lock().jobs.is_empty()
+        !self.state.lock().jobs.is_empty()
     }
 
     /// Records that a file of the store was removed or replaced, and drops the waiting jobs.
     pub(super) fn detach(&self, path: PathBuf) {
         let jobs = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.gone = Some(path);
             std::mem::take(&mut state.jobs)
         };
@@ -329,14 +325,14 @@ impl Queue {
 
     /// Records that the files are back.
     pub(super) fn attach(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.gone = None;
         state.failure = None;
     }
 
     /// Records that nothing could be written.
     pub(super) fn fail(&self, cause: String, cure: &'static str) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.failure = Some((cause, cure));
         state.stats.commits_failed += 1;
         drop(state);
@@ -346,13 +342,13 @@ impl Queue {
     /// Waits before the writer tries again. Returns false at once when the queue closes.
     pub(super) fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.is_closing {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
-            state = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            _ = self.work.wait_for(&mut state, left);
         }
         false
     }
@@ -360,7 +356,7 @@ impl Queue {
     /// Waits until every earlier job is written or lost. The error states the cause of a delay.
     pub(super) fn wait(&self, within: Duration) -> Result<(), Problem> {
         let until = Instant::now() + within;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let ticket = state.given;
         while state.done < ticket {
             if state.is_closed {
@@ -375,14 +371,14 @@ impl Queue {
             }
             state.is_hurried = true;
             self.work.notify_one();
-            state = self.kept.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            _ = self.kept.wait_for(&mut state, left);
         }
         state.gone.clone().map_or(Ok(()), |path| Err(Problem::Gone(path)))
     }
 
     /// The reason why a request was not answered.
     pub(super) fn trouble(&self) -> Problem {
-        let state = self.lock();
+        let state = self.state.lock();
         match (&state.gone, &state.failure) {
             (Some(path), _) => Problem::Gone(path.clone()),
             (None, Some((cause, _))) if !state.is_closed => Problem::Disk(cause.clone()),
@@ -392,14 +388,14 @@ impl Queue {
 
     /// Closes the queue, which accepts nothing from now on. The writer tries once to write the waiting jobs, and then ends.
     pub(super) fn close(&self) {
-        self.lock().is_closing = true;
+        self.state.lock().is_closing = true;
         self.work.notify_one();
     }
 
     /// Records that the writer has ended.
     pub(super) fn ended(&self) {
         let jobs = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.is_closed = true;
             std::mem::take(&mut state.jobs)
         };
@@ -409,19 +405,19 @@ impl Queue {
     /// Waits until the writer has ended. Returns whether it has.
     pub(super) fn wait_for_end(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.is_closed {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            state = self.kept.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            _ = self.kept.wait_for(&mut state, left);
         }
         true
     }
 
     pub(super) fn has_room(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.failure.is_none()
             && state.gone.is_none()
             && !state.is_closing
@@ -429,7 +425,7 @@ impl Queue {
     }
 
     pub(super) fn health(&self) -> Health {
-        let state = self.lock();
+        let state = self.state.lock();
         if let Some(path) = &state.gone {
             let problem = Problem::Gone(path.clone());
             return Health::Gone { cause: problem.to_string(), cure: problem.cure() };
@@ -449,7 +445,7 @@ impl Queue {
     }
 
     pub(super) fn stats(&self) -> Stats {
-        let state = self.lock();
+        let state = self.state.lock();
         Stats { queued_bytes: state.bytes, ..state.stats }
     }
 }

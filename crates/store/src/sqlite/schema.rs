@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Problem, StoreError};
@@ -228,7 +228,7 @@ struct OpenFile(PathBuf);
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = OPEN_FILES.lock();
         match files.get_mut(&self.0) {
             Some(count) if *count > 1 => *count -= 1,
             _ => drop(files.remove(&self.0)),
@@ -266,7 +266,7 @@ fn open(
     make: impl FnOnce(&Path, bool) -> Result<Connection, Problem>,
 ) -> Result<Database, StoreError> {
     let path = database(folder);
-    let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut files = OPEN_FILES.lock();
     // The path is made canonical, because one file may have several paths. If there is no folder, there is no file, either.
     let name = folder.canonicalize().map_or_else(|_| path.clone(), |folder| database(&folder));
     let connection =
