@@ -191,7 +191,6 @@ fn plan_upgrade(directory: &Directory, release: Release) -> anyhow::Result<Vec<S
 #[cfg(test)]
 mod tests {
     use nowcast_cluster::{Epoch, Load, RoomEntry, ServerId};
-    use std::time::Duration;
 
     use super::*;
 
@@ -204,9 +203,9 @@ mod tests {
             id: ServerId { name: Name::new(name).expect("the name is valid"), incarnation: 1 },
             phase,
             release: release(minor),
-            lease: Duration::from_secs(2),
+            lease_ms: 2_000,
             client_address: "".into(),
-            tags: [].into(),
+            tags: Vec::new(),
             load: Load::default(),
         }
     }

@@ -1,15 +1,12 @@
 //! Requests between the servers of a cluster, and from the operator's commands.
 
-use std::time::Duration;
+use nowcast_wire::Wire;
 
-use crate::bytes::{Reader, RecordError, put_bytes, put_name, put_numbers, put_server, put_u32, put_version};
 use crate::name::{Epoch, Name, Sequence, ServerId};
-
-/// The longest text of an answer, in bytes.
-const TEXT_BYTES_MAX: usize = 4_096;
+use crate::record::{Record, require};
 
 /// A request to one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Wire)]
 pub enum ControlRequest {
     /// Move a room to another server.
     Move {
@@ -48,8 +45,8 @@ pub enum ControlRequest {
         epoch: Epoch,
         /// The last sequence in the journal of the room.
         last: Sequence,
-        /// The time since the room stopped.
-        stood: Duration,
+        /// The time since the room stopped, in microseconds.
+        stood_us: u64,
     },
     /// Expect a room no longer, because it stays with its owner.
     Forget {
@@ -59,7 +56,7 @@ pub enum ControlRequest {
 }
 
 /// The answer to a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Wire)]
 pub enum ControlAnswer {
     /// The request was carried out.
     Done {
@@ -78,61 +75,25 @@ pub enum ControlAnswer {
     },
 }
 
-impl ControlRequest {
-    /// Appends the bytes of the request.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let mut begin = |kind, room: Option<&Name>| {
-            put_version(out);
-            out.push(kind);
-            room.into_iter().for_each(|room| put_name(out, *room));
-        };
+impl Record for ControlRequest {
+    fn check(&self) -> Result<(), &'static str> {
         match self {
-            Self::Move { room, target } => {
-                begin(0, Some(room));
-                put_name(out, *target);
+            Self::Drain => Ok(()),
+            Self::Move { room, target }
+            | Self::Commit { room, target: ServerId { name: target, .. }, .. } => {
+                require(room.is_valid() && target.is_valid(), "target")
             }
-            Self::Drain => begin(1, None),
-            Self::Expect { room } => begin(2, Some(room)),
-            Self::Gather { room, clients } => {
-                begin(3, Some(room));
-                put_u32(out, *clients);
-            }
-            Self::Prepare { room } => begin(4, Some(room)),
-            Self::Commit { room, target, epoch, last, stood } => {
-                begin(5, Some(room));
-                put_server(out, *target);
-                put_numbers(out, [epoch.0, last.0, stood.as_micros() as u64]);
-            }
-            Self::Forget { room } => begin(6, Some(room)),
+            Self::Expect { room }
+            | Self::Gather { room, .. }
+            | Self::Prepare { room }
+            | Self::Forget { room } => require(room.is_valid(), "room"),
         }
     }
+}
 
-    /// Reads a request. The bytes are untrusted.
-    ///
-    /// # Errors
-    /// Names the fault, and the field that has it.
-    pub fn decode(bytes: &[u8]) -> Result<ControlRequest, RecordError> {
-        let mut reader = Reader::new(bytes)?;
-        let kind = reader.u8("kind")?;
-        if kind == 1 {
-            return reader.end().map(|()| Self::Drain);
-        }
-        let room = reader.name("room")?;
-        let request = match kind {
-            0 => Self::Move { room, target: reader.name("target")? },
-            2 => Self::Expect { room },
-            3 => Self::Gather { room, clients: reader.u32("clients")? },
-            4 => Self::Prepare { room },
-            5 => {
-                let (target, epoch) = (reader.server("target")?, reader.epoch()?);
-                let last = reader.sequence()?;
-                Self::Commit { room, target, epoch, last, stood: Duration::from_micros(reader.u64("stood")?) }
-            }
-            6 => Self::Forget { room },
-            _ => return Err(RecordError::Invalid { field: "kind" }),
-        };
-        reader.end()?;
-        Ok(request)
+impl Record for ControlAnswer {
+    fn check(&self) -> Result<(), &'static str> {
+        Ok(())
     }
 }
 
@@ -145,36 +106,6 @@ impl ControlAnswer {
         match self {
             Self::Done { text } | Self::Continues { text } => Ok(text),
             Self::Failed { cause } => Err(cause),
-        }
-    }
-
-    /// Appends the bytes of the answer.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let (kind, text) = match self {
-            Self::Done { text } => (0, text),
-            Self::Failed { cause } => (1, cause),
-            Self::Continues { text } => (2, text),
-        };
-        put_version(out);
-        out.push(kind);
-        let end = text.floor_char_boundary(TEXT_BYTES_MAX);
-        put_bytes(out, &text.as_bytes()[..end]);
-    }
-
-    /// Reads an answer. The bytes are untrusted.
-    ///
-    /// # Errors
-    /// Names the fault, and the field that has it.
-    pub fn decode(bytes: &[u8]) -> Result<ControlAnswer, RecordError> {
-        let mut reader = Reader::new(bytes)?;
-        let kind = reader.u8("kind")?;
-        let text = reader.text("text", TEXT_BYTES_MAX)?.to_owned();
-        reader.end()?;
-        match kind {
-            0 => Ok(Self::Done { text }),
-            1 => Ok(Self::Failed { cause: text }),
-            2 => Ok(Self::Continues { text }),
-            _ => Err(RecordError::Invalid { field: "kind" }),
         }
     }
 }
@@ -207,26 +138,19 @@ mod tests {
                 target: ServerId { name: room, incarnation: 2 },
                 epoch: Epoch(5),
                 last: Sequence(7),
-                stood: Duration::from_micros(12_345),
+                stood_us: 12_345,
             },
             ControlRequest::Forget { room },
         ];
         for request in requests {
-            let mut bytes = Vec::new();
-            request.encode(&mut bytes);
-            assert_eq!(ControlRequest::decode(&bytes), Ok(request.clone()));
+            let bytes = request.to_bytes();
+            assert_eq!(ControlRequest::from_bytes(&bytes), Ok(request.clone()));
             (0..bytes.len()).for_each(|cut| {
-                assert!(ControlRequest::decode(&bytes[..cut]).is_err(), "{request:?} {cut}");
+                assert!(ControlRequest::from_bytes(&bytes[..cut]).is_err(), "{request:?} {cut}");
             });
         }
-        let text = "äöü".repeat(2_000);
-        let mut bytes = Vec::new();
-        ControlAnswer::Continues { text: text.clone() }.encode(&mut bytes);
-        let Ok(ControlAnswer::Continues { text: read }) = ControlAnswer::decode(&bytes) else { panic!() };
-        assert!(text.starts_with(&read) && read.len() > TEXT_BYTES_MAX - 2);
-        let failed = ControlAnswer::from(Err("why".to_owned()));
-        bytes.clear();
-        failed.encode(&mut bytes);
-        assert_eq!(ControlAnswer::decode(&bytes), Ok(failed));
+        for answer in [ControlAnswer::Continues { text: "äöü".to_owned() }, Err("why".to_owned()).into()] {
+            assert_eq!(ControlAnswer::from_bytes(&answer.to_bytes()), Ok(answer));
+        }
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bytes::{
-    Reader, RecordError, put_bytes, put_names, put_release, put_server, put_u32, put_u64, put_version,
-};
+use nowcast_wire::Wire;
+
 use crate::name::{Epoch, Name, ServerId};
+use crate::record::{Record, require};
 use crate::release::Release;
 
 /// The longest address of a server, in bytes.
@@ -20,7 +20,7 @@ pub const LEASE_MAX: Duration = Duration::from_secs(60);
 /// anew, with the revision that it replaces.
 ///
 /// One lease covers all rooms of the server. So the number of renewals does not depend on the number of rooms.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub struct ServerEntry {
     /// The server, with the number of its start.
     pub id: ServerId,
@@ -28,19 +28,19 @@ pub struct ServerEntry {
     pub phase: ServerPhase,
     /// The release of the server's program.
     pub release: Release,
-    /// The duration of the lease. The holder counts it from the time at which it sent the renewal, and others count it from the
+    /// The duration of the lease, in milliseconds. The holder counts it from the time at which it sent the renewal, and others count it from the
     /// time at which they first saw the entry's revision. The entry has no time of a wall clock.
-    pub lease: Duration,
+    pub lease_ms: u32,
     /// The address to which clients may move, as the origin of a URL; empty if clients reach the server only through others.
     pub client_address: Arc<str>,
     /// The tags of the server, such as its region.
-    pub tags: Arc<[Name]>,
+    pub tags: Vec<Name>,
     /// The load of the server.
     pub load: Load,
 }
 
 /// The phase of a server's life.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub enum ServerPhase {
     /// The server takes rooms.
     Serving,
@@ -52,7 +52,7 @@ pub enum ServerPhase {
 }
 
 /// The load of a server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub struct Load {
     /// Time that the rooms' steps take, in thousandths of the time that the server's processors have.
     pub ticks_permille: u16,
@@ -67,69 +67,31 @@ pub struct Load {
 }
 
 impl ServerEntry {
-    /// Appends the bytes of the entry.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        put_version(out);
-        put_server(out, self.id);
-        out.push(match self.phase {
-            ServerPhase::Serving => 0,
-            ServerPhase::Draining => 1,
-            ServerPhase::Dead => 2,
-        });
-        put_release(out, self.release);
-        put_u32(out, self.lease.as_millis() as u32);
-        put_bytes(out, self.client_address.as_bytes());
-        put_names(out, &self.tags);
-        out.extend_from_slice(&self.load.ticks_permille.to_le_bytes());
-        out.extend_from_slice(&self.load.memory_permille.to_le_bytes());
-        put_u32(out, self.load.clients);
-        put_u32(out, self.load.clients_max);
-        put_u32(out, self.load.rooms);
+    /// The duration of the lease.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(self.lease_ms.into())
     }
+}
 
-    /// Reads an entry. The bytes are untrusted.
-    ///
-    /// # Errors
-    /// Names the fault, and the field that has it.
-    pub fn decode(bytes: &[u8]) -> Result<ServerEntry, RecordError> {
-        let mut reader = Reader::new(bytes)?;
-        let id = reader.server("id")?;
-        let phase = match reader.u8("phase")? {
-            0 => ServerPhase::Serving,
-            1 => ServerPhase::Draining,
-            2 => ServerPhase::Dead,
-            _ => return Err(RecordError::Invalid { field: "phase" }),
-        };
-        let release = reader.release()?;
-        let lease = Duration::from_millis(reader.u32("lease")?.into());
-        if lease.is_zero() || lease > LEASE_MAX {
-            return Err(RecordError::Invalid { field: "lease" });
-        }
-        let entry = ServerEntry {
-            id,
-            phase,
-            release,
-            lease,
-            client_address: reader.text("client_address", ADDRESS_BYTES_MAX)?.into(),
-            tags: reader.names("tags", TAGS_MAX)?.into(),
-            load: Load {
-                ticks_permille: reader.u16("ticks")?,
-                memory_permille: reader.u16("memory")?,
-                clients: reader.u32("clients")?,
-                clients_max: reader.u32("clients_max")?,
-                rooms: reader.u32("rooms")?,
-            },
-        };
-        reader.end()?;
-        Ok(entry)
+impl Record for ServerEntry {
+    fn check(&self) -> Result<(), &'static str> {
+        require(self.id.name.is_valid(), "id")?;
+        require(!self.lease().is_zero() && self.lease() <= LEASE_MAX, "lease")?;
+        require(self.client_address.len() <= ADDRESS_BYTES_MAX, "client_address")?;
+        check_tags(&self.tags, "tags")
     }
+}
+
+fn check_tags(tags: &[Name], field: &'static str) -> Result<(), &'static str> {
+    require(tags.len() <= TAGS_MAX && tags.iter().all(Name::is_valid), field)
 }
 
 /// The entry of a room, in the bucket of rooms under the room's name.
 ///
 /// The owner needs no separate lease: the owner may act while its server's lease lasts. Another server may claim the room when
 /// all [`holders`](RoomEntry::holders) are dead, or when the room was released.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub struct RoomEntry {
     /// The owner's epoch. Epochs of a room are given out only by updates of this entry.
     pub epoch: Epoch,
@@ -143,11 +105,11 @@ pub struct RoomEntry {
     /// The target of a hand-over that began. It owns the room as soon as its epoch stands in the journal.
     pub target: Option<Target>,
     /// The tags that a server must have to own the room.
-    pub requires: Arc<[Name]>,
+    pub requires: Vec<Name>,
 }
 
 /// The target of a hand-over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub struct Target {
     /// The server.
     pub server: ServerId,
@@ -161,50 +123,24 @@ impl RoomEntry {
         let owner = (!self.is_released).then_some(self.owner);
         owner.into_iter().chain(self.target.map(|target| target.server))
     }
+}
 
-    /// Appends the bytes of the entry.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        put_version(out);
-        put_u64(out, self.epoch.0);
-        put_u64(out, self.newest_epoch.0);
-        put_server(out, self.owner);
-        out.push(self.is_released.into());
-        out.push(self.target.is_some().into());
-        if let Some(target) = self.target {
-            put_server(out, target.server);
-            put_u64(out, target.epoch.0);
-        }
-        put_names(out, &self.requires);
-    }
-
-    /// Reads an entry. The bytes are untrusted.
-    ///
-    /// # Errors
-    /// Names the fault, and the field that has it.
-    pub fn decode(bytes: &[u8]) -> Result<RoomEntry, RecordError> {
-        let mut reader = Reader::new(bytes)?;
-        let (epoch, newest_epoch) = (reader.epoch()?, reader.epoch()?);
-        if newest_epoch < epoch {
-            return Err(RecordError::Invalid { field: "newest_epoch" });
-        }
-        let owner = reader.server("owner")?;
-        let is_released = reader.bool("is_released")?;
-        let target = match reader.bool("target")? {
-            true => Some(Target { server: reader.server("target")?, epoch: reader.epoch()? }),
-            false => None,
-        };
-        if target.is_some_and(|target| target.epoch <= epoch || target.epoch > newest_epoch) {
-            return Err(RecordError::Invalid { field: "target" });
-        }
-        let requires = reader.names("requires", TAGS_MAX)?.into();
-        reader.end()?;
-        Ok(RoomEntry { epoch, newest_epoch, owner, is_released, target, requires })
+impl Record for RoomEntry {
+    fn check(&self) -> Result<(), &'static str> {
+        require(self.epoch > Epoch(0), "epoch")?;
+        require(self.newest_epoch >= self.epoch, "newest_epoch")?;
+        require(self.owner.name.is_valid(), "owner")?;
+        let given = self.epoch.next()..=self.newest_epoch;
+        let is_valid = |target: Target| target.server.name.is_valid() && given.contains(&target.epoch);
+        require(self.target.is_none_or(is_valid), "target")?;
+        check_tags(&self.requires, "requires")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::RecordError;
     use proptest::prelude::*;
 
     fn name(text: &str) -> Name {
@@ -216,9 +152,9 @@ mod tests {
             id: ServerId { name: name("north-1"), incarnation: 7 },
             phase: ServerPhase::Draining,
             release: Release::CURRENT,
-            lease: Duration::from_millis(2_000),
+            lease_ms: 2_000,
             client_address: "https://north.example".into(),
-            tags: [name("eu"), name("gpu")].into(),
+            tags: vec![name("eu"), name("gpu")],
             load: Load { ticks_permille: 300, memory_permille: 20, clients: 5, clients_max: 400, rooms: 2 },
         }
     }
@@ -230,50 +166,43 @@ mod tests {
             owner: server().id,
             is_released: false,
             target: Some(Target { server: ServerId { name: name("b"), incarnation: 1 }, epoch: Epoch(5) }),
-            requires: [name("eu")].into(),
+            requires: vec![name("eu")],
         }
-    }
-
-    fn bytes_of(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        encode(&mut bytes);
-        bytes
     }
 
     #[test]
     fn entries_are_read_back_unchanged() {
-        assert_eq!(ServerEntry::decode(&bytes_of(|out| server().encode(out))), Ok(server()));
-        assert_eq!(RoomEntry::decode(&bytes_of(|out| room().encode(out))), Ok(room()));
+        assert_eq!(ServerEntry::from_bytes(&server().to_bytes()), Ok(server()));
+        assert_eq!(RoomEntry::from_bytes(&room().to_bytes()), Ok(room()));
     }
 
     #[test]
     fn hostile_entries_are_refused_by_name() {
-        let mut bytes = bytes_of(|out| room().encode(out));
-        assert_eq!(RoomEntry::decode(&[]), Err(RecordError::Foreign));
-        assert_eq!(RoomEntry::decode(b"\0json"), Err(RecordError::Foreign));
+        let mut bytes = room().to_bytes();
+        assert_eq!(RoomEntry::from_bytes(&[]), Err(RecordError::Foreign));
+        assert_eq!(RoomEntry::from_bytes(b"\0json"), Err(RecordError::Foreign));
         for cut in 1..bytes.len() {
-            assert!(matches!(RoomEntry::decode(&bytes[..cut]), Err(RecordError::Short { .. })), "{cut}");
+            assert!(matches!(RoomEntry::from_bytes(&bytes[..cut]), Err(RecordError::Damaged(_))), "{cut}");
         }
         bytes.push(0);
-        assert_eq!(RoomEntry::decode(&bytes), Err(RecordError::Trailing { bytes: 1 }));
-        for found in [1, 9] {
+        assert!(matches!(RoomEntry::from_bytes(&bytes), Err(RecordError::Damaged(_))));
+        for found in [2, 9] {
             bytes[0] = found;
-            assert_eq!(RoomEntry::decode(&bytes), Err(RecordError::Version { found }));
+            assert_eq!(RoomEntry::from_bytes(&bytes), Err(RecordError::Version { found }));
         }
         let backwards =
             RoomEntry { target: Some(Target { epoch: Epoch(4), ..room().target.unwrap() }), ..room() };
-        let backwards = bytes_of(|out| backwards.encode(out));
-        assert_eq!(RoomEntry::decode(&backwards), Err(RecordError::Invalid { field: "target" }));
-        let endless = ServerEntry { lease: LEASE_MAX * 2, ..server() };
-        let endless = bytes_of(|out| endless.encode(out));
-        assert_eq!(ServerEntry::decode(&endless), Err(RecordError::Invalid { field: "lease" }));
+        let invalid = |field| Err(RecordError::Invalid { field });
+        assert_eq!(RoomEntry::from_bytes(&backwards.to_bytes()).map(drop), invalid("target"));
+        let endless = ServerEntry { lease_ms: 120_000, ..server() };
+        assert_eq!(ServerEntry::from_bytes(&endless.to_bytes()).map(drop), invalid("lease"));
     }
 
     proptest! {
         #[test]
         fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = ServerEntry::decode(&bytes);
-            let _ = RoomEntry::decode(&bytes);
+            let versioned = [&[3], bytes.as_slice()].concat();
+            let _ = (ServerEntry::from_bytes(&versioned), RoomEntry::from_bytes(&versioned));
         }
     }
 }

@@ -92,7 +92,7 @@ impl Leases {
     /// end at once. `None` if no lease ends later than now.
     pub(crate) fn next_end(&self, now: Time) -> Option<Time> {
         let living = self.servers.values().filter(|seen| self.may_live(seen));
-        let ends = living.map(|seen| seen.since.max(self.observing_since) + self.wait(seen.entry.lease));
+        let ends = living.map(|seen| seen.since.max(self.observing_since) + self.wait(seen.entry.lease()));
         ends.filter(|end| *end > now).min()
     }
 
@@ -128,7 +128,7 @@ impl Leases {
 
     fn may_live(&self, seen: &Seen) -> bool {
         let observed = self.looked_at.since(seen.since.max(self.observing_since));
-        seen.entry.phase != ServerPhase::Dead && observed < self.wait(seen.entry.lease)
+        seen.entry.phase != ServerPhase::Dead && observed < self.wait(seen.entry.lease())
     }
 
     /// Time after which a lease is certainly over if its revision has not changed.
@@ -162,9 +162,9 @@ mod tests {
             id: north(),
             phase,
             release: Release::CURRENT,
-            lease: LEASE,
+            lease_ms: 2_000,
             client_address: "".into(),
-            tags: [].into(),
+            tags: Vec::new(),
             load: Load::default(),
         }
     }

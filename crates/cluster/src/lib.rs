@@ -12,6 +12,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `name.rs`, `time.rs`, `release.rs` | names, numbers that only grow, times, releases |
+//! | `record.rs` | records as bytes |
 //! | `entry.rs` | the entries of servers and rooms in the directory |
 //! | `frame.rs` | the frames of a room's journal |
 //! | `journal.rs` | the fence: appends and claims of a journal |
@@ -51,7 +52,6 @@
 
 #![warn(clippy::missing_errors_doc)]
 
-mod bytes;
 mod config;
 mod control;
 mod entry;
@@ -62,10 +62,10 @@ mod mutant;
 mod name;
 mod node;
 mod placement;
+mod record;
 mod release;
 mod time;
 
-pub use bytes::RecordError;
 pub use config::{Config, Times};
 pub use control::{ControlAnswer, ControlRequest};
 pub use entry::{ADDRESS_BYTES_MAX, LEASE_MAX, Load, RoomEntry, ServerEntry, ServerPhase, TAGS_MAX, Target};
@@ -77,5 +77,6 @@ pub use mutant::Mutant;
 pub use name::{Epoch, NAME_BYTES_MAX, Name, NameError, Revision, Sequence, ServerId};
 pub use node::{Action, Answer, Claimed, Departure, Event, Node, Outcome, RoomLease, TakeError, Turn};
 pub use placement::choose;
+pub use record::{Record, RecordError};
 pub use release::{Release, ReleasesApart};
 pub use time::{RATE_ERROR_PPM_MAX, Time, surely_after, surely_within};

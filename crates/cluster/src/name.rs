@@ -2,16 +2,16 @@
 
 use std::fmt;
 
+use nowcast_wire::Wire;
+
 /// The longest name, in bytes.
 pub const NAME_BYTES_MAX: usize = 32;
 
 /// The name of a room, a server or a tag: 1 to 32 of the characters `a` to `z`, `0` to `9`, `-` and `_`. These are also the
 /// names of rooms in the world protocol, and they need no escape in subjects of NATS.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name {
-    bytes: [u8; NAME_BYTES_MAX],
-    length: u8,
-}
+/// Zeros follow a shorter name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Wire)]
+pub struct Name([u8; NAME_BYTES_MAX]);
 
 /// A text that is not a valid name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -31,13 +31,19 @@ impl Name {
         }
         let mut bytes = [0; NAME_BYTES_MAX];
         bytes[..name.len()].copy_from_slice(name.as_bytes());
-        Ok(Name { bytes, length: name.len() as u8 })
+        Ok(Name(bytes))
+    }
+
+    /// Whether the bytes that were read are a name.
+    pub(crate) fn is_valid(&self) -> bool {
+        Name::new(self.as_str()) == Ok(*self)
     }
 
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+        let text = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        str::from_utf8(text).unwrap_or_default()
     }
 }
 
@@ -55,7 +61,7 @@ impl fmt::Debug for Name {
 
 /// One life of a server: its name, and the number of its starts under this name. Each start takes the next number in the
 /// directory by compare-and-set, so an ID never names two processes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Wire)]
 pub struct ServerId {
     /// The name that the operator gave.
     pub name: Name,
@@ -78,7 +84,7 @@ impl fmt::Debug for ServerId {
 macro_rules! numbers {
     ($($(#[$meta:meta])* $name:ident;)*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Wire)]
         pub struct $name(pub u64);
 
         impl fmt::Display for $name {

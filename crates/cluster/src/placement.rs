@@ -54,14 +54,13 @@ mod tests {
     use super::*;
     use crate::name::tests::server;
     use crate::release::Release;
-    use std::time::Duration;
 
     fn entry(name: &str, ticks_permille: u16, phase: ServerPhase, tags: &[&str]) -> ServerEntry {
         ServerEntry {
             id: server(name, 1),
             phase,
             release: Release::CURRENT,
-            lease: Duration::from_secs(2),
+            lease_ms: 2_000,
             client_address: "".into(),
             tags: tags.iter().map(|tag| Name::new(tag).unwrap()).collect(),
             load: Load { ticks_permille, clients_max: 100, ..Load::default() },

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use nowcast_wire::Wire;
+
 /// The release of a server's program.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Wire)]
 pub struct Release {
     /// The first number of the version.
     pub major: u16,

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use async_nats::client::RequestErrorKind;
-use nowcast_cluster::{ControlAnswer, ControlRequest, Name};
+use nowcast_cluster::{ControlAnswer, ControlRequest, Name, Record};
 
 use crate::{ClusterError, Link, Requests};
 
@@ -63,9 +63,7 @@ pub async fn send_within(
     let failed = |why: &dyn std::fmt::Display| {
         ClusterError::request(format!("the server {server} does not answer"), why)
     };
-    let mut bytes = Vec::new();
-    request.encode(&mut bytes);
-    let payload = bytes::Bytes::from(bytes);
+    let payload = bytes::Bytes::from(request.to_bytes());
     let until = Instant::now() + LISTENS_WITHIN;
     let answer = loop {
         let request = async_nats::Request::new().payload(payload.clone()).timeout(Some(within));
@@ -76,7 +74,7 @@ pub async fn send_within(
             outcome => break outcome.map_err(|error| failed(&error))?,
         }
     };
-    ControlAnswer::decode(&answer.payload).map_err(|error| failed(&error))
+    ControlAnswer::from_bytes(&answer.payload).map_err(|error| failed(&error))
 }
 
 /// Answers the requests to a server until the connection ends. Requests are carried out at the same time.
@@ -94,12 +92,10 @@ where
     let mut requests = Requests::receive(&link, &subject(server)).await?;
     while let Some(message) = requests.next().await {
         // A message that is not a request of this release gets no answer, and its sender reports the missing one.
-        let Ok(request) = ControlRequest::decode(message.body()) else { continue };
+        let Ok(request) = ControlRequest::from_bytes(message.body()) else { continue };
         let work = carry_out(request);
         tokio::spawn(async move {
-            let mut bytes = Vec::new();
-            work.await.encode(&mut bytes);
-            message.answer(bytes).await;
+            message.answer(work.await.to_bytes()).await;
         });
     }
     Ok(())

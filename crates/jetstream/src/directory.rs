@@ -1,6 +1,6 @@
 //! The entries of servers and rooms in JetStream.
 
-use nowcast_cluster::{Name, RoomEntry, ServerEntry};
+use nowcast_cluster::{Name, Record, RoomEntry, ServerEntry};
 
 use crate::{Bucket, ClusterError, Link};
 
@@ -21,12 +21,12 @@ impl Directory {
     pub async fn read(link: &Link) -> Result<Directory, ClusterError> {
         let mut directory = Directory::default();
         for (_, value, _) in Bucket::open(link, "servers").await?.list().await? {
-            directory.servers.push(read_server(&value)?);
+            directory.servers.push(read_entry(&value)?);
         }
         directory.servers.sort_by_key(|entry| entry.id);
         for (key, value, _) in Bucket::open(link, "rooms").await?.list().await? {
             if let Ok(name) = Name::new(&key) {
-                directory.rooms.push((name, read_room(&value)?));
+                directory.rooms.push((name, read_entry(&value)?));
             }
         }
         directory.rooms.sort_by_key(|(name, _)| *name);
@@ -34,23 +34,7 @@ impl Directory {
     }
 }
 
-pub(crate) fn room_bytes(entry: &RoomEntry) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    entry.encode(&mut bytes);
-    bytes
-}
-
-pub(crate) fn server_bytes(entry: &ServerEntry) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    entry.encode(&mut bytes);
-    bytes
-}
-
-pub(crate) fn read_server(bytes: &[u8]) -> Result<ServerEntry, ClusterError> {
-    ServerEntry::decode(bytes)
-        .map_err(|error| ClusterError::request("an entry of the bucket of servers", error))
-}
-
-pub(crate) fn read_room(bytes: &[u8]) -> Result<RoomEntry, ClusterError> {
-    RoomEntry::decode(bytes).map_err(|error| ClusterError::request("an entry of the bucket of rooms", error))
+/// Reads an entry of the directory.
+pub(crate) fn read_entry<T: Record>(bytes: &[u8]) -> Result<T, ClusterError> {
+    T::from_bytes(bytes).map_err(|error| ClusterError::request("an entry of the directory", error))
 }

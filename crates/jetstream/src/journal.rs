@@ -12,11 +12,12 @@ use async_nats::jetstream::stream::{
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use nowcast_cluster::{
-    Append, AppendStep, ClaimStep, Epoch, FRAME_BYTES_MAX, Frame, Sequence, ServerId, SnapshotRef, Stored,
+    Append, AppendStep, ClaimStep, Epoch, FRAME_BYTES_MAX, Frame, Record, Sequence, ServerId, SnapshotRef,
+    Stored,
 };
 use nowcast_store::{Problem, WorldName};
-
 use parking_lot::Mutex;
+
 use crate::bucket::{from_hex, hex};
 use crate::{ClusterError, Link};
 
@@ -199,7 +200,7 @@ impl Journal {
     }
 
     fn parse(&self, message: &StreamMessage) -> Result<Frame, Problem> {
-        Frame::decode(&message.payload).map_err(|error| self.damaged(message.sequence, &error))
+        Frame::from_bytes(&message.payload).map_err(|error| self.damaged(message.sequence, &error))
     }
 
     fn note(&self, message: &StreamMessage) -> Result<Note, Problem> {
@@ -233,8 +234,7 @@ impl Journal {
     /// Appends a message behind the message `last`, as [`Append`] decides. Returns its last step; `None` if the message is larger
     /// than NATS accepts.
     async fn publish(&self, frame: &Frame, last: u64, headers: &[(&str, u64)]) -> Option<AppendStep> {
-        let mut bytes = Vec::new();
-        frame.encode(&mut bytes);
+        let bytes = frame.to_bytes();
         if bytes.len() > FRAME_BYTES_MAX || bytes.len() + HEADER_BYTES > self.link.payload_bytes_max() {
             return None;
         }

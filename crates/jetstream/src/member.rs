@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use nowcast_cluster::{
     Action, Answer, Claimed, Config, ControlAnswer, Departure, Epoch, Event, LEASE_MAX, Load, Name, Node,
-    Outcome, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
+    Outcome, Record, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
 };
 use nowcast_store::{Problem, StoreError, WorldName};
 use parking_lot::{Condvar, Mutex};
@@ -17,7 +17,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_blocking;
 
 use crate::control::{answer_requests, send_within};
-use crate::directory::{read_room, read_server, room_bytes, server_bytes};
+use crate::directory::read_entry;
 use crate::link::{START_WITHIN, at_start};
 use crate::{Bucket, ChangeError, ClusterError, JetStreamStore, Link, StoreOptions, clock};
 
@@ -380,16 +380,13 @@ impl Inner {
     async fn carry_out(self: &Arc<Self>, action: Action) -> Answer {
         match action {
             Action::ReadServers => Answer::Servers(self.read_servers().await.map_err(text)),
-            Action::ReadServer(name) => {
-                Answer::Server(read(&self.servers, name, read_server).await.map_err(text))
-            }
+            Action::ReadServer(name) => Answer::Server(read(&self.servers, name).await.map_err(text)),
             Action::WriteServer(entry, replaces) => {
-                let bytes = server_bytes(&entry);
-                Answer::Stored(write(&self.servers, entry.id.name, bytes.into(), replaces).await)
+                Answer::Stored(write(&self.servers, entry.id.name, &entry, replaces).await)
             }
-            Action::ReadRoom(room) => Answer::Room(read(&self.rooms, room, read_room).await.map_err(text)),
+            Action::ReadRoom(room) => Answer::Room(read(&self.rooms, room).await.map_err(text)),
             Action::WriteRoom(room, entry, replaces) => {
-                Answer::Stored(write(&self.rooms, room, room_bytes(&entry).into(), replaces).await)
+                Answer::Stored(write(&self.rooms, room, &entry, replaces).await)
             }
             Action::ClaimJournal { room, owner, epoch, after } => {
                 let store = Arc::clone(&self.store);
@@ -427,7 +424,7 @@ impl Inner {
         let listed = self.servers.list().await?;
         let found = listed.into_iter().filter_map(|(_, value, revision)| {
             // An entry that another program wrote names no server.
-            Some((Revision(revision), read_server(&value).ok()?))
+            Some((Revision(revision), read_entry(&value).ok()?))
         });
         Ok(found.collect())
     }
@@ -441,17 +438,14 @@ fn named(room: &str) -> Result<Name, &'static str> {
     Name::new(room).map_err(|_| "the room's name has other characters than a-z, 0-9, '-' and '_'")
 }
 
-async fn read<T>(
-    bucket: &Bucket,
-    key: Name,
-    decode: impl Fn(&[u8]) -> Result<T, ClusterError>,
-) -> Result<Option<(Revision, T)>, ClusterError> {
+async fn read<T: Record>(bucket: &Bucket, key: Name) -> Result<Option<(Revision, T)>, ClusterError> {
     let Some(entry) = bucket.get(key.as_str()).await? else { return Ok(None) };
-    let value = entry.value.map(|value| decode(&value)).transpose()?;
+    let value = entry.value.map(|value| read_entry(&value)).transpose()?;
     Ok(value.map(|value| (Revision(entry.revision), value)))
 }
 
-async fn write(bucket: &Bucket, key: Name, value: Bytes, replaces: Revision) -> Stored<Revision> {
+async fn write(bucket: &Bucket, key: Name, entry: &impl Record, replaces: Revision) -> Stored<Revision> {
+    let value = Bytes::from(entry.to_bytes());
     let mut stored = bucket.set(key.as_str(), value.clone(), replaces.0).await;
     if let (Err(ChangeError::Conflict), Revision(0)) = (&stored, replaces)
         && let Ok(Some(deleted)) = bucket.get(key.as_str()).await

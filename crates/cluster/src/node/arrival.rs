@@ -151,8 +151,9 @@ impl Node {
                 self.gather(now, task, room, (clients as usize, until), input)
             }
             ControlRequest::Prepare { room } => self.prepare(now, task, room, input),
-            ControlRequest::Commit { room, target, epoch, last, stood } => {
-                let stop = Stop { at: now - stood, target, epoch, last, is_taken: false };
+            ControlRequest::Commit { room, target, epoch, last, stood_us } => {
+                let stop =
+                    Stop { at: now - Duration::from_micros(stood_us), target, epoch, last, is_taken: false };
                 self.begin_given(now, task, room, stop, input)
             }
             ControlRequest::Forget { room } => {

@@ -286,9 +286,9 @@ impl Node {
         self.end_departure(room);
         moving.step = Step::Commit;
         task.wake_at = None;
-        let stood = now.since(moving.stopped_at.unwrap_or(now));
+        let stood_us = now.since(moving.stopped_at.unwrap_or(now)).as_micros() as u64;
         let target = moving.target_id();
-        let commit = ControlRequest::Commit { room, target, epoch, last, stood };
+        let commit = ControlRequest::Commit { room, target, epoch, last, stood_us };
         self.ask(task, moving, commit, self.config.times.begin);
     }
 

@@ -48,7 +48,7 @@ enum Phase {
     /// The entry under this server's name is being read.
     Reading,
     /// An earlier start under this name may still run. Its lease must end first.
-    Waiting { incarnation: u64, lease: Duration, since: Time, changes: u32 },
+    Waiting { since: Time, changes: u32 },
     /// The entry of this start is being written.
     Entering { incarnation: u64 },
     /// The server is a member.
@@ -111,9 +111,9 @@ impl Node {
             id: ServerId { incarnation, ..self.life.id },
             phase: self.life.phase_to_show(),
             release: self.config.release,
-            lease: self.config.lease,
+            lease_ms: self.config.lease.as_millis() as u32,
             client_address: self.config.client_address.clone(),
-            tags: self.config.tags.clone(),
+            tags: self.config.tags.to_vec(),
             load: self.life.load,
         };
         let _ = self.act(Purpose::Life, Action::WriteServer(entry, self.life.revision));
@@ -170,11 +170,11 @@ impl Node {
             return self.enter(now, incarnation + 1, revision);
         }
         let (since, changes) = match phase {
-            Phase::Waiting { since, changes, .. } if revision == self.life.revision => (since, changes),
+            Phase::Waiting { since, changes } if revision == self.life.revision => (since, changes),
             Phase::Waiting { changes, .. } => (now, changes + 1),
             _ => (now, 0),
         };
-        let end = since + surely_after(entry.lease);
+        let end = since + surely_after(entry.lease());
         self.life.revision = revision;
         if changes >= CHANGES_MAX {
             self.life.phase = Phase::Ended;
@@ -182,8 +182,8 @@ impl Node {
         } else if end <= now {
             self.enter(now, incarnation + 1, revision);
         } else {
-            self.life.phase = Phase::Waiting { incarnation, lease: entry.lease, since, changes };
-            self.life.next_at = Some(end.min(now + entry.lease / RENEWALS));
+            self.life.phase = Phase::Waiting { since, changes };
+            self.life.next_at = Some(end.min(now + entry.lease() / RENEWALS));
         }
     }
 

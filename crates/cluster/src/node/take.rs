@@ -197,7 +197,7 @@ impl Node {
             owner: id,
             is_released: false,
             target: None,
-            requires: self.config.required_tags(take.room).into(),
+            requires: self.config.required_tags(take.room),
         };
         take.step = Step::WriteRoom { id, epoch };
         self.act_for(task, Action::WriteRoom(take.room, entry, replaces));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_cluster::{
-    Config, ControlRequest, Epoch, Event, Load, Name, Release, RoomLease, ServerEntry, ServerId, ServerPhase,
-    TakeError,
+    Config, ControlRequest, Epoch, Event, Load, Name, Record as _, Release, RoomLease, ServerEntry, ServerId,
+    ServerPhase, TakeError,
 };
 use nowcast_jetstream::{
     Bucket, ClusterError, Directory, Host, Link, LinkOptions, Member, StoreOptions, send,
@@ -101,9 +101,8 @@ fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
         let servers = Bucket::open(&link, "servers").await.unwrap();
         loop {
             let entry = servers.get("north").await.unwrap().expect("the server has entered");
-            let mut bytes = Vec::new();
-            let living = ServerEntry::decode(&entry.value.expect("the entry has a value")).unwrap();
-            ServerEntry { phase: ServerPhase::Dead, ..living }.encode(&mut bytes);
+            let living = ServerEntry::from_bytes(&entry.value.expect("the entry has a value")).unwrap();
+            let bytes = ServerEntry { phase: ServerPhase::Dead, ..living }.to_bytes();
             // The server may renew its lease at the same time.
             if servers.set("north", bytes, entry.revision).await.is_ok() {
                 break;
@@ -174,9 +173,9 @@ fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
         id: ServerId { name: west, incarnation: 1 },
         phase,
         release: Release { major, ..Release::CURRENT },
-        lease: Duration::from_secs(60),
+        lease_ms: 60_000,
         client_address: "".into(),
-        tags: [].into(),
+        tags: Vec::new(),
         load: Load::default(),
     };
     let servers = block_on(async {
@@ -184,9 +183,8 @@ fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
         Bucket::open(&link, "servers").await.expect("the bucket is there")
     });
     let write = |phase, replaces| {
-        let mut bytes = Vec::new();
-        entry(phase).encode(&mut bytes);
-        block_on(servers.set("west", bytes, replaces)).expect("nobody else writes this entry")
+        block_on(servers.set("west", entry(phase).to_bytes(), replaces))
+            .expect("nobody else writes this entry")
     };
     let revision = write(ServerPhase::Serving, 0);
     wait_until(

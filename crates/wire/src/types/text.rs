@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Values;
 use super::numbers::mismatch;
@@ -39,7 +40,7 @@ macro_rules! text {
     )*};
 }
 
-text! { String, Box<str> }
+text! { String, Box<str>, Arc<str> }
 
 impl Wire for Cow<'_, str> {
     const BITS: usize = 0;
