@@ -92,8 +92,8 @@ pub use nowcast::{CertificateConfig, admission};
 pub use nowcast_replication as replication;
 /// Rooms, and their persistence.
 pub use nowcast_room::{
-    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
-    MigrationError, kept_rules, migrate, restore_kept,
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Migration, MigrationError,
+    kept_rules, migrate, restore_kept,
 };
 /// The rules of worlds in Luau.
 pub use nowcast_script as script;

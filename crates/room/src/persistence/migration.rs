@@ -1,7 +1,6 @@
 //! Migration of a stored world to other rules: the changes, and the resulting world.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use nowcast_script::{Fault, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
 use nowcast_store::{HOST_BYTES_MAX, SavedWorld, Snapshot};
@@ -16,108 +15,9 @@ use super::{HostState, kept_rules, origin};
 #[derive(Clone, Debug)]
 pub struct Migration {
     /// The changes, to show to people. Empty if the world already has these rules.
-    pub changes: Vec<Change>,
+    pub changes: Vec<String>,
     /// The world under the new rules. This world begins a new history, because the stored history does not lead to it.
     pub snapshot: Snapshot,
-}
-
-/// A change that other rules make in a world.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
-    /// The rules add a kind.
-    KindAdded {
-        /// Name of the kind.
-        kind: String,
-    },
-    /// The rules remove a kind.
-    KindRemoved {
-        /// Name of the kind.
-        kind: String,
-    },
-    /// The rules change the form, body or look of a kind.
-    KindChanged {
-        /// Name of the kind.
-        kind: String,
-    },
-    /// Entities change to another kind, which replaces their present kind.
-    EntitiesTaken {
-        /// The kind before the migration.
-        kind: String,
-        /// The kind after the migration.
-        by: String,
-        /// Number of entities.
-        count: usize,
-    },
-    /// Entities are removed.
-    EntitiesLost {
-        /// Name of the kind.
-        kind: String,
-        /// Number of entities.
-        count: usize,
-    },
-    /// Entities get a new attribute with its default.
-    AttributeAdded {
-        /// Name of the kind.
-        kind: String,
-        /// Name of the attribute.
-        attribute: String,
-    },
-    /// The values of an attribute are discarded.
-    AttributeRemoved {
-        /// Name of the kind.
-        kind: String,
-        /// Name of the attribute.
-        attribute: String,
-    },
-    /// An attribute changes its type. Values that do not fit are replaced by the default.
-    AttributeChanged {
-        /// Name of the kind.
-        kind: String,
-        /// Name of the attribute.
-        attribute: String,
-    },
-    /// The rules add an action.
-    ActionAdded {
-        /// The action.
-        action: String,
-    },
-    /// The rules remove an action.
-    ActionRemoved {
-        /// The action.
-        action: String,
-    },
-    /// In the first steps, the rules raised an error for which a server would not roll them back.
-    Warned {
-        /// The fault.
-        fault: String,
-    },
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Change::KindAdded { kind } => write!(f, "kind {kind}: new"),
-            Change::KindRemoved { kind } => write!(f, "kind {kind}: gone"),
-            Change::KindChanged { kind } => write!(f, "kind {kind}: another form, body or look"),
-            Change::EntitiesTaken { kind, by, count } => {
-                write!(f, "kind {kind}: {count} entities are of kind {by} now")
-            }
-            Change::EntitiesLost { kind, count } => write!(f, "kind {kind}: {count} entities are lost"),
-            Change::AttributeAdded { kind, attribute } => write!(f, "kind {kind}: {attribute} is new"),
-            Change::AttributeRemoved { kind, attribute } => {
-                write!(f, "kind {kind}: {attribute} is forgotten")
-            }
-            Change::AttributeChanged { kind, attribute } => {
-                write!(
-                    f,
-                    "kind {kind}: {attribute} has another type; values that do not fit are replaced by the default"
-                )
-            }
-            Change::ActionAdded { action } => write!(f, "action {action}: new"),
-            Change::ActionRemoved { action } => write!(f, "action {action}: gone"),
-            Change::Warned { fault } => write!(f, "in its first two seconds: {fault}"),
-        }
-    }
 }
 
 /// The reason why a world cannot be migrated. The world stays unchanged.
@@ -236,7 +136,7 @@ impl Behaviour for LeftBehind {
 }
 
 /// Runs the new rules for the trial period. Fails if a server would roll them back.
-fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
+fn try_out(mut live: Live) -> Result<Vec<String>, MigrationError> {
     while live.poll_report().is_some() {}
     let mut warnings = Vec::new();
     for _ in 0..PROBATION_STEPS {
@@ -247,7 +147,7 @@ fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
                 Report::RolledBack { fault, .. } | Report::Refused { fault, .. } => {
                     return Err(MigrationError::Failed(fault));
                 }
-                Report::Failed { fault, .. } => warnings.push(Change::Warned { fault: fault.to_string() }),
+                Report::Failed { fault, .. } => warnings.push(format!("in its first two seconds: {fault}")),
                 Report::Runs { .. } => {}
             }
         }
@@ -270,7 +170,7 @@ fn counts(world: &World) -> Counts {
 }
 
 /// Compares the entities of a kind before and after.
-fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<Change>) {
+fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<String>) {
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lost = 0;
     for (id, _) in old.entities.iter().filter(|(_, had)| *had == kind) {
@@ -280,62 +180,60 @@ fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<Change>
             Some(_) => {}
         }
     }
-    let kind = || kind.to_owned();
     for (by, count) in taken {
-        changes.push(Change::EntitiesTaken { kind: kind(), by: by.to_owned(), count });
+        changes.push(format!("kind {kind}: {count} entities are of kind {by} now"));
     }
     if lost > 0 {
-        changes.push(Change::EntitiesLost { kind: kind(), count: lost });
+        changes.push(format!("kind {kind}: {lost} entities are lost"));
     }
 }
 
-fn differences(old: &Counts, new: &Counts) -> Vec<Change> {
+fn differences(old: &Counts, new: &Counts) -> Vec<String> {
     let mut changes = Vec::new();
     for before in &old.definition.kinds {
-        let kind = before.name.clone();
+        let kind = &before.name;
         match new.definition.kinds.iter().find(|after| after.name == before.name) {
-            None => changes.push(Change::KindRemoved { kind: kind.clone() }),
+            None => changes.push(format!("kind {kind}: gone")),
             Some(after) => {
                 let rest = |known: &Kind| {
                     format!("{:?}", Kind { attributes: Attributes::default(), ..known.clone() })
                 };
                 if rest(before) != rest(after) {
-                    changes.push(Change::KindChanged { kind: kind.clone() });
+                    changes.push(format!("kind {kind}: another form, body or look"));
                 }
-                of_attributes(&kind, &before.attributes, &after.attributes, &mut changes);
+                of_attributes(kind, &before.attributes, &after.attributes, &mut changes);
             }
         }
-        of_entities(&kind, old, new, &mut changes);
+        of_entities(kind, old, new, &mut changes);
     }
     let is_new = |kind: &&Kind| old.definition.kinds.iter().all(|old| old.name != kind.name);
     let added = new.definition.kinds.iter().filter(is_new);
-    changes.extend(added.map(|kind| Change::KindAdded { kind: kind.name.clone() }));
+    changes.extend(added.map(|kind| format!("kind {}: new", kind.name)));
     let actions = |counts: &Counts| -> Vec<String> {
         counts.definition.actions.iter().map(|action| action.name.clone()).collect()
     };
     let (old, new) = (actions(old), actions(new));
     let gone = old.iter().filter(|name| !new.contains(name));
-    changes.extend(gone.map(|action| Change::ActionRemoved { action: action.clone() }));
+    changes.extend(gone.map(|action| format!("action {action}: gone")));
     let added = new.iter().filter(|name| !old.contains(name));
-    changes.extend(added.map(|action| Change::ActionAdded { action: action.clone() }));
+    changes.extend(added.map(|action| format!("action {action}: new")));
     changes
 }
 
-fn of_attributes(kind: &str, before: &Attributes, after: &Attributes, changes: &mut Vec<Change>) {
-    let kind = || kind.to_owned();
+fn of_attributes(kind: &str, before: &Attributes, after: &Attributes, changes: &mut Vec<String>) {
     for field in before.fields() {
-        let attribute = field.name.clone();
+        let attribute = &field.name;
         match after.fields().iter().find(|known| known.name == field.name) {
-            None => changes.push(Change::AttributeRemoved { kind: kind(), attribute }),
-            Some(known) if known.ty != field.ty => {
-                changes.push(Change::AttributeChanged { kind: kind(), attribute });
-            }
+            None => changes.push(format!("kind {kind}: {attribute} is forgotten")),
+            Some(known) if known.ty != field.ty => changes.push(format!(
+                "kind {kind}: {attribute} has another type; values that do not fit are replaced by the default"
+            )),
             Some(_) => {}
         }
     }
     for field in after.fields() {
         if before.fields().iter().all(|known| known.name != field.name) {
-            changes.push(Change::AttributeAdded { kind: kind(), attribute: field.name.clone() });
+            changes.push(format!("kind {kind}: {} is new", field.name));
         }
     }
 }
@@ -387,14 +285,14 @@ world.action("kick", {}, function() end)
             migrate(&stored_world(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
         let world = super::super::restore_kept(&migration.snapshot).expect("the bytes are a world");
         assert_eq!(world.hash(), migration.snapshot.hash);
-        migration.changes.iter().map(ToString::to_string).collect()
+        migration.changes
     }
 
     #[test]
     fn the_same_rules_change_nothing_and_the_world_stays_where_it_is() {
         let saved = stored_world(RULES);
         let migration = migrate(&saved, Sources::of_main(RULES), &[], 9).expect("the rules take it");
-        assert_eq!(migration.changes, []);
+        assert!(migration.changes.is_empty(), "{:?}", migration.changes);
         assert_eq!((migration.snapshot.tick, migration.snapshot.time_ms), (saved.tick, 9));
         let world = super::super::restore_kept(&migration.snapshot).expect("the bytes are a world");
         assert_eq!((world.tick(), world.hash()), (saved.tick, migration.snapshot.hash));

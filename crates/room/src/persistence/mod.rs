@@ -33,7 +33,7 @@ pub use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use host_state::{kept_rules, restore_kept};
-pub use migration::{Change, Migration, MigrationError, migrate};
+pub use migration::{Migration, MigrationError, migrate};
 pub(crate) use pruning::JournalShare;
 pub use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};

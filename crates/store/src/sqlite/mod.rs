@@ -36,7 +36,7 @@ use crate::store::{
     Completion, Continuity, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind,
     Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary, WorldStore,
 };
-use queue::{Content, NotTaken, Queue, Work};
+use queue::{Content, Queue, Work};
 use writer::Writer;
 
 /// Maximum time that a request, such as [`Store::prune`], waits for the writer.
@@ -193,18 +193,6 @@ impl SqliteStore {
         self.queue.wait(REQUEST_TIMEOUT)?;
         answered.try_recv().unwrap_or_else(|_| Err(self.queue.trouble()))
     }
-
-    fn give(&self, work: Work, then: Vec<Completion>, bytes: usize) -> Result<(), Refused> {
-        self.queue.give(work, then, bytes).map_err(|(why, then)| {
-            let why = match why {
-                NotTaken::Full => RefusedWhy::Full,
-                NotTaken::Hole => RefusedWhy::SnapshotNeeded,
-                NotTaken::Gone => RefusedWhy::Gone,
-                NotTaken::Closed => RefusedWhy::Closed,
-            };
-            Refused { why, then }
-        })
-    }
 }
 
 impl Store for SqliteStore {
@@ -214,7 +202,7 @@ impl Store for SqliteStore {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
         let (world, content) = (world.clone(), Content::Given(batch));
-        self.give(Work::Batch { world, span, content, accounts: Vec::new() }, then, bytes)
+        self.queue.give(Work::Batch { world, span, content, accounts: Vec::new() }, then, bytes)
     }
 
     fn snapshot_with_accounts(
@@ -234,7 +222,7 @@ impl Store for SqliteStore {
         let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes + account_bytes;
         let snapshot = Box::new(snapshot);
         let work = Work::Snapshot { world: world.clone(), snapshot, file: None, continuity, accounts };
-        self.give(work, then, bytes)
+        self.queue.give(work, then, bytes)
     }
 
     fn commit(&self, within: Duration) -> Result<(), StoreError> {
@@ -272,13 +260,13 @@ impl Store for SqliteStore {
             return Err(Refused { why: RefusedWhy::Invalid, then: Vec::new() });
         }
         let bytes = mark.key.len() + mark.note.len();
-        self.give(Work::Mark { mark, now_ms, is_new: false, then: Some(then) }, Vec::new(), bytes)
+        self.queue.give(Work::Mark { mark, now_ms, is_new: false, then: Some(then) }, Vec::new(), bytes)
     }
 
     fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused> {
         let key = key.to_vec();
         let bytes = key.len();
-        self.give(Work::Unmark { kind, key }, then, bytes)
+        self.queue.give(Work::Unmark { kind, key }, then, bytes)
     }
 
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {

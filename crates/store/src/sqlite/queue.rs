@@ -14,7 +14,8 @@ use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::snapshot::Snapshot;
 use crate::store::{
-    Completion, Continuity, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats,
+    Completion, Continuity, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy,
+    Retention, Stats,
 };
 
 /// If the oldest waiting bytes are older than this, the health of the store reports a backlog.
@@ -154,53 +155,41 @@ struct State {
     stats: Stats,
 }
 
-/// The reason why a job was not accepted.
-pub(super) enum NotTaken {
-    Full,
-    Hole,
-    Gone,
-    Closed,
-}
-
 impl Queue {
     pub(super) fn new(bytes_max: usize) -> Queue {
         Queue { state: Mutex::default(), work: Condvar::new(), kept: Condvar::new(), bytes_max }
     }
 
     /// Accepts a job, or returns its completions. `bytes` is the size of its payload.
-    pub(super) fn give(
-        &self,
-        mut work: Work,
-        then: Vec<Completion>,
-        bytes: usize,
-    ) -> Result<(), (NotTaken, Vec<Completion>)> {
+    pub(super) fn give(&self, mut work: Work, then: Vec<Completion>, bytes: usize) -> Result<(), Refused> {
         let at = Instant::now();
         let bytes = bytes + JOB_BYTES;
         let mut state = self.state.lock();
         if state.is_closing || state.is_closed {
-            return Err((NotTaken::Closed, then));
+            return Err(Refused { why: RefusedWhy::Closed, then });
         }
         let is_gone = state.gone.is_some();
         // A job may be larger than the limit of the queue if the queue is empty, because each job has its own maximum size.
         let is_full = is_gone || state.bytes > 0 && state.bytes + bytes > self.bytes_max;
-        let full = || if is_gone { NotTaken::Gone } else { NotTaken::Full };
+        let full = if is_gone { RefusedWhy::Gone } else { RefusedWhy::Full };
         let is_in_hole = work.world().is_some_and(|world| state.holes.contains(world));
         match &mut work {
             Work::Batch { world, .. } if is_full || is_in_hole => {
                 state.stats.batches_dropped += 1;
                 state.stats.batch_bytes_dropped += bytes as u64;
                 state.holes.insert(world.clone());
-                return Err((if is_in_hole && !is_gone { NotTaken::Hole } else { full() }, then));
+                let why = if is_in_hole && !is_gone { RefusedWhy::SnapshotNeeded } else { full };
+                return Err(Refused { why, then });
             }
             Work::Snapshot { .. } if is_full => {
                 state.stats.snapshots_dropped += 1;
-                return Err((full(), then));
+                return Err(Refused { why: full, then });
             }
             Work::Mark { .. } | Work::Unmark { .. } if is_full => {
                 state.stats.marks_dropped += 1;
-                return Err((full(), then));
+                return Err(Refused { why: full, then });
             }
-            _ if is_gone => return Err((NotTaken::Gone, then)),
+            _ if is_gone => return Err(Refused { why: full, then }),
             // The snapshot ends the hole.
             Work::Snapshot { world, continuity, .. } if state.holes.remove(world) => {
                 *continuity = Continuity::BeginsAnew;

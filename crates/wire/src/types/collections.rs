@@ -112,20 +112,8 @@ where
         if C::Item::BYTE {
             return Ok(Self { bytes: read_bytes(rows, input)?, ..Self::absent(rows) });
         }
-        let (spans, count, child) = match plan.map(|plan| (plan, plan.node())) {
-            Some((plan, Node::ArrayAsList(each, child))) => {
-                (Spans::Each(*each as usize), rows.saturating_mul(*each as usize), plan.child(*child))
-            }
-            Some((plan, Node::List(child))) => {
-                let (spans, count) = Spans::open(rows, input)?;
-                (spans, count, plan.child(*child))
-            }
-            _ => {
-                let (spans, count) = Spans::open(rows, input)?;
-                (spans, count, None)
-            }
-        };
-        Ok(Self { spans, elements: open_block(child, count, input)?, bytes: Vec::new() })
+        let (spans, elements) = open_list(plan, rows, input)?;
+        Ok(Self { spans, elements, bytes: Vec::new() })
     }
 
     fn get(&self, row: usize, text: &'de str) -> Self::Item {
@@ -137,6 +125,29 @@ where
             None => Vec::new(),
         }
     }
+}
+
+/// Opens the elements of lists, which the writer may have written as arrays.
+fn open_list<'de, C>(
+    plan: Option<Plan<'_>>,
+    rows: usize,
+    input: &mut Input<'de>,
+) -> Result<(Spans, Option<Box<C>>)>
+where
+    C: Column<'de>,
+    C::Item: Wire,
+{
+    let node = plan.map(|plan| (plan, plan.node()));
+    if let Some((plan, Node::ArrayAsList(each, child))) = node {
+        let count = rows.saturating_mul(*each as usize);
+        return Ok((Spans::Each(*each as usize), open_block(plan.child(*child), count, input)?));
+    }
+    let child = match node {
+        Some((plan, Node::List(child))) => plan.child(*child),
+        _ => None,
+    };
+    let (spans, count) = Spans::open(rows, input)?;
+    Ok((spans, open_block(child, count, input)?))
 }
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
@@ -297,20 +308,8 @@ where
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
-        let (spans, count, child) = match plan.map(|plan| (plan, plan.node())) {
-            Some((plan, Node::ArrayAsList(each, child))) => {
-                (Spans::Each(*each as usize), rows.saturating_mul(*each as usize), plan.child(*child))
-            }
-            other => {
-                let (spans, count) = Spans::open(rows, input)?;
-                let child = match other {
-                    Some((plan, Node::List(child))) => plan.child(*child),
-                    _ => None,
-                };
-                (spans, count, child)
-            }
-        };
-        Ok(Self { spans, elements: open_block(child, count, input)?, collection: PhantomData })
+        let (spans, elements) = open_list(plan, rows, input)?;
+        Ok(Self { spans, elements, collection: PhantomData })
     }
 
     fn get(&self, row: usize, text: &'de str) -> L {
