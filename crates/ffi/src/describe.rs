@@ -1,7 +1,6 @@
 //! Values and updates of a world as JSON.
 
 use nowcast_wire::Value;
-use nowcast_wire_tools::FromJson;
 pub(crate) use nowcast_wire_tools::json_text as json;
 use nowcast_world_client::Update;
 use nowcast_world_protocol::session::{FromWorld, Said};
@@ -10,8 +9,7 @@ use crate::failure::Failure;
 
 /// Parses JSON as a value.
 pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
-    let read = serde_json::from_str(text).map_err(|error| Failure::argument(format!("not JSON: {error}")));
-    read.map(|FromJson(value)| value)
+    serde_json::from_str(text).map_err(|error| Failure::argument(format!("not JSON: {error}")))
 }
 
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {

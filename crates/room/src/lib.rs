@@ -136,9 +136,8 @@ pub use metrics::{Metrics, register_metric};
 pub use names::Name;
 pub use ownership::Ownership;
 pub use persistence::{
-    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
-    MigrationError, PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms,
-    restore_kept,
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Migration, MigrationError,
+    PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms, restore_kept,
 };
 pub use player_command::{Given, Numbered, PlayerCommand};
 pub use public_events::{PublicEvent, PublicKind};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ, Value};
 use nowcast_world_protocol::plain::{
-    Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
+    Action, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
 };
 
 use crate::client_sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
@@ -133,7 +133,7 @@ fn plain_message(event: ClientEvent<'_>) -> ServerMessage {
             reason: reason.to_owned(),
         },
         ClientEvent::Emitted { name, payload } => {
-            ServerMessage::Event { name: name.to_owned(), payload: Any(payload.clone()) }
+            ServerMessage::Event { name: name.to_owned(), payload: payload.clone() }
         }
         ClientEvent::Report(RuleReport { outcome, version, text }) => {
             ServerMessage::Report { outcome: *outcome, version: *version, text: text.clone() }
@@ -219,7 +219,7 @@ impl Updates {
                 (Audience::All, ServerMessage::Chat { from: player.0, name, text })
             }
             WorldEvent::Emitted { audience, name, payload, .. } => {
-                (audience, ServerMessage::Event { name, payload: Any(payload) })
+                (audience, ServerMessage::Event { name, payload })
             }
         });
         let messages = states.chain(screens).chain(events);
@@ -250,16 +250,16 @@ fn definition(view: &RoomView<'_>) -> ServerMessage {
     let described = &view.dictionary.message;
     let kinds = definition.kinds.iter().zip(&described.kinds).map(|(kind, described)| Kind {
         name: described.name.clone(),
-        body: Any(described.body.clone()),
-        walker: Any(described.walker.clone()),
-        look: Any(described.look.clone()),
+        body: described.body.clone(),
+        walker: described.walker.clone(),
+        look: described.look.clone(),
         attributes: field_types(&kind.attributes).collect::<Fields>(),
-        owner: Any(described.owner.clone()),
+        owner: described.owner.clone(),
     });
     let actions = definition.actions.iter().map(|action| Action {
         name: action.name.clone(),
         arguments: field_types(&action.arguments).collect(),
-        hint: Any(action.hint.clone()),
+        hint: action.hint.clone(),
         durable: action.durable,
     });
     let events = definition
@@ -291,8 +291,8 @@ fn entity(view: &RoomView<'_>, id: EntityId) -> Option<Entity> {
     })
 }
 
-fn attributes(view: &RoomView<'_>, entity: &EntityRef<'_>) -> Any {
-    Any(attributes_of(&view.world.scene().kind_of(entity.kind).attributes, entity))
+fn attributes(view: &RoomView<'_>, entity: &EntityRef<'_>) -> Value {
+    attributes_of(&view.world.scene().kind_of(entity.kind).attributes, entity)
 }
 
 fn player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) -> ServerMessage {
@@ -300,7 +300,7 @@ fn player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) ->
 }
 
 fn screen(ScreenValue { player, place, value, .. }: ScreenValue) -> ServerMessage {
-    ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
+    ServerMessage::Screen { place, personal: player.is_some(), value }
 }
 
 /// Rounds to a ten-thousandth, because scales are short decimal numbers that an `f32` cannot hold exactly.

@@ -164,12 +164,9 @@ impl PlayerCommand {
                 };
                 Self::Input { input, number: 0 }
             }
-            ClientMessage::Act { action, arguments, number } => Self::Act {
-                action,
-                arguments: arguments.0,
-                number: number.map(Numbered::new),
-                given: Given::now(),
-            },
+            ClientMessage::Act { action, arguments, number } => {
+                Self::Act { action, arguments, number: number.map(Numbered::new), given: Given::now() }
+            }
             ClientMessage::Chat { text } => Self::Say { text },
             ClientMessage::Name { name } => Self::Rename { name },
             ClientMessage::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
@@ -182,11 +179,9 @@ impl PlayerCommand {
                 let velocity = moves.then(|| Velocity { linear: narrow(velocity), angular: narrow(spin) });
                 Self::Move { entity: EntityId(entity), pose: pose_of(position, rotation), velocity }
             }
-            ClientMessage::Set { entity, attributes } => {
-                Self::Set { entity: EntityId(entity), attributes: attributes.0 }
-            }
+            ClientMessage::Set { entity, attributes } => Self::Set { entity: EntityId(entity), attributes },
             ClientMessage::Spawn { number, kind, position, rotation, attributes } => {
-                let (pose, attributes) = (pose_of(position, rotation), attributes.0);
+                let (pose, attributes) = (pose_of(position, rotation), attributes);
                 Self::Spawn { number, kind, pose, attributes }
             }
             ClientMessage::Despawn { entity } => Self::Despawn { entity: EntityId(entity) },

@@ -1,7 +1,6 @@
 //! Events of a room for programs outside of it (`docs/how-to/cluster.md`, "Events").
 
 use nowcast_world::{PlayerId, Value};
-use nowcast_world_protocol::plain::Any;
 use serde::Serialize;
 
 use crate::room::world_events::{Audience, WorldEvent};
@@ -83,7 +82,7 @@ enum Content<'e> {
     },
     Event {
         name: &'e str,
-        payload: Any,
+        payload: &'e Value,
         #[serde(skip_serializing_if = "Option::is_none")]
         players: Option<Vec<u32>>,
     },
@@ -110,7 +109,7 @@ impl PublicEvent {
             PublicKind::Chat { player, name, text } => Content::Chat { player: player.0, name, text },
             PublicKind::Event { name, payload, players } => {
                 let players = players.as_ref().map(|players| players.iter().map(|player| player.0).collect());
-                Content::Event { name, payload: Any(payload.clone()), players }
+                Content::Event { name, payload, players }
             }
         };
         let record = Record { version: VERSION, room, epoch, step: self.step, content };

@@ -8,7 +8,7 @@ use crate::common::session::Guest;
 use crate::common::{Player, TestServer};
 use nowcast::CarrierKind;
 use nowcast_server::world::Value;
-use nowcast_world_protocol::plain::{Any, ClientMessage};
+use nowcast_world_protocol::plain::ClientMessage;
 use nowcast_world_protocol::session::ToWorld;
 use serde_json::json;
 
@@ -187,8 +187,7 @@ async fn an_invalid_action_is_refused_by_name_without_effect() {
         ("feel", list, "a map"),
     ];
     for (action, arguments, _) in &wrong {
-        let act =
-            ClientMessage::Act { action: (*action).into(), arguments: Any(arguments.clone()), number: None };
+        let act = ClientMessage::Act { action: (*action).into(), arguments: arguments.clone(), number: None };
         ada.say(act).await;
         ben.tell(&ToWorld::Act {
             action: (*action).into(),

@@ -24,11 +24,11 @@ async fn a_player_receives_its_id_the_definition_and_all_entities() {
     assert_eq!(version, 1);
     let person = kinds.iter().find(|kind| kind.name == "person").expect("the kind is defined");
     assert_eq!(person.attributes["mood"], "text");
-    assert!(person.walker.0.get("walk_speed").is_some(), "{person:?}");
-    assert_eq!(person.body.0.get("motion").and_then(|motion| motion.as_text()), Some("dynamic"));
+    assert!(person.walker.get("walk_speed").is_some(), "{person:?}");
+    assert_eq!(person.body.get("motion").and_then(|motion| motion.as_text()), Some("dynamic"));
     let light = actions.iter().find(|action| action.name == "light").expect("the action is defined");
     assert_eq!((&*light.arguments["lit"], &*light.arguments["warmth"]), ("bool", "range(0, 1, 0.25)"));
-    assert_eq!(light.hint.0.get("key").and_then(|key| key.as_text()), Some("l"));
+    assert_eq!(light.hint.get("key").and_then(|key| key.as_text()), Some("l"));
     assert_eq!((events.len(), &*events[0].payload["word"]), (1, "text"));
     assert!(assets.is_empty(), "{assets:?}");
 

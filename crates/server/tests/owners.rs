@@ -7,7 +7,7 @@ use crate::common::{PATIENCE, TestServer, map, script};
 use nowcast::{CarrierKind, Connector, Error};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_wire::{Value, encode_to_vec};
-use nowcast_world_protocol::plain::{Any, ClientMessage};
+use nowcast_world_protocol::plain::ClientMessage;
 use nowcast_world_protocol::session::{OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld, WORLD_LANE};
 use serde_json::json;
 use tokio::time::timeout;
@@ -192,7 +192,7 @@ async fn a_stock_client_can_own_and_move_entities() {
         view.entities[&HAND].place.is_some_and(|[x, ..]| (x - 2.0).abs() < 0.01)
     })
     .await;
-    ada.say(ClientMessage::Set { entity: HAND, attributes: Any(map(&[("grip", Value::F64(1.0))])) }).await;
+    ada.say(ClientMessage::Set { entity: HAND, attributes: map(&[("grip", Value::F64(1.0))]) }).await;
     ada.until_view("the grip", |view| view.entities[&HAND].attributes["grip"] == json!(1.0)).await;
     ada.say(ClientMessage::Own { entity: TARGET, number: 4 }).await;
     ada.until_view("the refusal", |view| view.denied.len() == 1).await;

@@ -2,7 +2,7 @@
 
 use crate::common::{Player, TestServer, script};
 use nowcast_world::Value;
-use nowcast_world_protocol::plain::{Any, ClientMessage};
+use nowcast_world_protocol::plain::ClientMessage;
 
 const HALL: &str = r#"
 local world = require("@nowcast/world")
@@ -20,7 +20,7 @@ async fn server() -> TestServer {
 
 async fn arrive(player: &mut Player, arguments: Value) {
     let action = "@arrive".to_owned();
-    player.say(ClientMessage::Act { action, arguments: Any(arguments), number: None }).await;
+    player.say(ClientMessage::Act { action, arguments, number: None }).await;
 }
 
 async fn until_notice(player: &mut Player, words: &str) {

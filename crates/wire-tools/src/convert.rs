@@ -10,7 +10,7 @@ use nowcast_wire::save::{FileReader, FileWriter, MAGIC, Options};
 use nowcast_wire::{Limits, infer};
 
 use crate::ToolError;
-use crate::json::{FromJson, write_json};
+use crate::json::write_json;
 
 /// Number of rows in a chunk, if a list is written as a stream of values.
 const CHUNK_ROWS: usize = 4_096;
@@ -151,10 +151,7 @@ fn each_value(
             result?;
             Ok(json.end()?)
         }
-        Format::Json => {
-            let FromJson(value) = serde_json::from_reader(input)?;
-            each(Part::Whole(value))
-        }
+        Format::Json => each(Part::Whole(serde_json::from_reader(input)?)),
     }
 }
 
@@ -190,7 +187,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(FromJson(item)) = items.next_element()? {
+        while let Some(item) = items.next_element()? {
             if let Err(error) = (self.each)(Part::Item(item)) {
                 *self.failed = Err(error);
                 return Err(serde::de::Error::custom("writing failed"));

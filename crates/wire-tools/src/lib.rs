@@ -18,7 +18,7 @@ pub mod typescript;
 
 pub use convert::{Format, Progress, convert, read_values};
 pub use diff::{Difference, diff};
-pub use json::{FromJson, json_text, write_json};
+pub use json::{json_text, write_json};
 pub use printable::{printable, printable_json};
 
 use std::io;

@@ -3,9 +3,7 @@
 use std::f64::consts::TAU;
 
 use nowcast_wire::Value;
-use nowcast_world_protocol::plain::{
-    Any, ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage,
-};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage};
 use proptest::prelude::*;
 
 fn encodings() -> impl Strategy<Value = Encoding> {
@@ -39,11 +37,7 @@ fn client_messages() -> impl Strategy<Value = ClientMessage> {
             ".{0,16}",
             prop_oneof![Just(Value::Nil), values().prop_map(|value| Value::Map(vec![("a".into(), value)]))]
         )
-            .prop_map(|(action, arguments)| ClientMessage::Act {
-                action,
-                arguments: Any(arguments),
-                number: None
-            }),
+            .prop_map(|(action, arguments)| ClientMessage::Act { action, arguments, number: None }),
         ".*".prop_map(|text| ClientMessage::Chat { text }),
         ".*".prop_map(|name| ClientMessage::Name { name }),
         (5..=60u32).prop_map(|hz| ClientMessage::Rate { hz }),

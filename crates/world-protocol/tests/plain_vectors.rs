@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use nowcast_wire::Value;
 use nowcast_world_protocol::plain::{
-    Action, Any, ClientMessage, Declared, DecodeError, Encoding, Entity, Frame, FrameRef, Input, Kind, Moved,
+    Action, ClientMessage, Declared, DecodeError, Encoding, Entity, Frame, FrameRef, Input, Kind, Moved,
     PROTOCOL, ServerMessage,
 };
 use nowcast_world_protocol::session::Outcome;
@@ -201,13 +201,10 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         ("player", ServerMessage::Player { id: 12, name: "Ada".into(), avatar: Some(301) }),
         ("player without an avatar", ServerMessage::Player { id: 13, name: "guest-13".into(), avatar: None }),
         ("left", ServerMessage::Left { id: 13 }),
-        (
-            "screen",
-            ServerMessage::Screen { place: "score".into(), personal: false, value: Any(Value::Int(3)) },
-        ),
+        ("screen", ServerMessage::Screen { place: "score".into(), personal: false, value: Value::Int(3) }),
         (
             "screen of one player, cleared",
-            ServerMessage::Screen { place: "prompt".into(), personal: true, value: Any(Value::Nil) },
+            ServerMessage::Screen { place: "prompt".into(), personal: true, value: Value::Nil },
         ),
         (
             "event",
@@ -221,10 +218,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 ]),
             },
         ),
-        (
-            "event without a payload",
-            ServerMessage::Event { name: "tick_tock".into(), payload: Any(Value::Nil) },
-        ),
+        ("event without a payload", ServerMessage::Event { name: "tick_tock".into(), payload: Value::Nil }),
         (
             "refused",
             ServerMessage::Refused {
@@ -284,34 +278,34 @@ fn definition() -> ServerMessage {
                     ("size", Value::List(vec![1.into(), 1.into(), 1.into()])),
                     ("motion", "fixed".into()),
                 ]),
-                walker: Any::default(),
-                look: Any::default(),
+                walker: Value::default(),
+                look: Value::default(),
                 attributes: fields(&[("color", "text")]),
-                owner: Any::default(),
+                owner: Value::default(),
             },
             Kind {
                 name: "person".into(),
-                body: Any::default(),
+                body: Value::default(),
                 walker: map(&[("height", 1.75.into()), ("walk_speed", 3.25.into())]),
                 look: map(&[("model", "assets/person.glb".into())]),
                 attributes: fields(&[]),
-                owner: Any::default(),
+                owner: Value::default(),
             },
             Kind {
                 name: "lamp".into(),
-                body: Any::default(),
-                walker: Any::default(),
+                body: Value::default(),
+                walker: Value::default(),
                 look: map(&[("shape", "sphere".into()), ("radius", 0.25.into()), ("glow", true.into())]),
                 attributes: fields(&[("lit", "bool"), ("warmth", "range(0, 1, 0.25)"), ("owner", "u32?")]),
                 owner: map(&[("by", "program".into()), ("speed", 5.into())]),
             },
         ],
         actions: vec![
-            Action { name: "wave".into(), arguments: fields(&[]), hint: Any::default(), durable: false },
+            Action { name: "wave".into(), arguments: fields(&[]), hint: Value::default(), durable: false },
             Action {
                 name: "buy".into(),
                 arguments: fields(&[("what", "text")]),
-                hint: Any::default(),
+                hint: Value::default(),
                 durable: true,
             },
             Action {
@@ -326,8 +320,8 @@ fn definition() -> ServerMessage {
     }
 }
 
-fn map(pairs: &[(&str, Value)]) -> Any {
-    Any(Value::Map(pairs.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect()))
+fn map(pairs: &[(&str, Value)]) -> Value {
+    Value::Map(pairs.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect())
 }
 
 fn client_messages() -> Vec<(&'static str, ClientMessage)> {
@@ -341,7 +335,7 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
             "input facing backward",
             ClientMessage::Input(Input { forward: -1.0, right: 0.25, yaw: -3.0, run: false, jump: true }),
         ),
-        ("act", ClientMessage::Act { action: "wave".into(), arguments: Any(Value::Nil), number: None }),
+        ("act", ClientMessage::Act { action: "wave".into(), arguments: Value::Nil, number: None }),
         (
             "act with arguments",
             ClientMessage::Act {

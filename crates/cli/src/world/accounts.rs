@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::bail;
 use nowcast_server::store::{Options, SqliteReader, SqliteStore, UtcTime};
-use nowcast_world_protocol::plain::Any;
 use serde_json::{Map, Value as Json, json};
 
 use crate::output::{self, printable};
@@ -58,7 +57,7 @@ fn export(reader: &SqliteReader, world: Option<&str>, account: &str) -> anyhow::
             "version": saved.version,
             "changes": saved.revision,
             "changedMs": it.changed_ms,
-            "data": serde_json::to_value(Any(saved.value))?,
+            "data": serde_json::to_value(saved.value)?,
         });
         worlds.insert(it.world, data);
     }

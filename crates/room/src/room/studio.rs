@@ -140,8 +140,7 @@ impl Room {
             log.push(match event {
                 WorldEvent::Said { name, text, .. } => Line::new(LogKind::Chat, tick, text).of(name),
                 WorldEvent::Emitted { name, payload, .. } => {
-                    let data = nowcast_world_protocol::plain::Any(payload.clone());
-                    let data = serde_json::to_value(data).unwrap_or(Json::Null);
+                    let data = serde_json::to_value(payload).unwrap_or(Json::Null);
                     Line::new(LogKind::Event, tick, name).of(name).with_data(data)
                 }
             });

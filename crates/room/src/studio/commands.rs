@@ -1,7 +1,6 @@
 //! Commands that edit a world.
 
 use nowcast_world::{Edit, EntityId, PlayerId, Pose, Value};
-use nowcast_world_protocol::plain::Any;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -119,7 +118,7 @@ impl StudioCommand {
 
 /// Converts JSON to a value of a world.
 fn value_of(json: Json) -> Result<Value, String> {
-    serde_json::from_value::<Any>(json).map(|any| any.0).map_err(|error| format!("the value: {error}"))
+    serde_json::from_value(json).map_err(|error| format!("the value: {error}"))
 }
 
 /// Converts JSON to a map. Null becomes an empty map.

@@ -1,11 +1,10 @@
 //! Pages of entities, with search.
 
 use nowcast_world::{EntityId, EntityRef, Kind, World};
-use nowcast_world_protocol::plain::Any;
 use serde_json::{Value as Json, json};
 
 use super::StudioError;
-use super::values::to_json;
+use super::values::{numbers, to_json};
 
 /// Maximum rows of a page.
 pub const ROWS_MAX: usize = 1_000;
@@ -198,7 +197,7 @@ pub(super) fn describe_row(entity: &EntityRef<'_>, kind: &Kind) -> Json {
     json!({
         "id": entity.id.0,
         "kind": kind.name,
-        "position": Any(entity.pose.position.map(nowcast_world::Value::F32).to_vec().into()),
+        "position": numbers(&entity.pose.position),
         "tags": entity.tags,
         "owner": entity.owner.map(|owner| owner.0),
         "parent": entity.parent.map(|parent| parent.0),

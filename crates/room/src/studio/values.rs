@@ -1,12 +1,11 @@
 //! Values of worlds as JSON.
 
 use nowcast_world::Value;
-use nowcast_world_protocol::plain::Any;
 use serde_json::Value as Json;
 
 /// Converts a value of a world to JSON.
 pub(super) fn to_json(value: &Value) -> Json {
-    serde_json::to_value(Any(value.clone())).unwrap_or(Json::Null)
+    serde_json::to_value(value).unwrap_or(Json::Null)
 }
 
 /// Converts numbers to a list.

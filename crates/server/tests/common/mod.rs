@@ -13,7 +13,7 @@ use futures_util::{SinkExt, StreamExt};
 use nowcast_server::script::{Assets, Sources};
 use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
 use nowcast_wire::Value;
-use nowcast_world_protocol::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -221,13 +221,13 @@ impl Player {
 
     /// Sends an action that the world declares.
     pub async fn act(&mut self, action: &str, arguments: &[(&str, Value)]) {
-        let arguments = Any(map(arguments));
+        let arguments = map(arguments);
         self.say(ClientMessage::Act { action: action.into(), arguments, number: None }).await;
     }
 
     /// Sends a numbered action, which happens exactly once.
     pub async fn act_once(&mut self, number: u32, action: &str, arguments: &[(&str, Value)]) {
-        let (action, arguments) = (action.into(), Any(map(arguments)));
+        let (action, arguments) = (action.into(), map(arguments));
         self.say(ClientMessage::Act { action, arguments, number: Some(number) }).await;
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nowcast_wire::{Shape, Value};
 use nowcast_world_client::{EntityView, Welcome};
-use nowcast_world_protocol::plain::{Any, ServerMessage};
+use nowcast_world_protocol::plain::ServerMessage;
 use nowcast_world_protocol::session::{self, FromWorld, Outcome};
 use serde_json::Value as Json;
 
@@ -117,7 +117,7 @@ impl View {
                         scale: entity.scale.unwrap_or([1.0; 3]),
                         parent: entity.parent,
                         owner: entity.owner,
-                        attributes: json(&entity.attributes.0),
+                        attributes: json(&entity.attributes),
                         place: Some(entity.p),
                     };
                     assert!(self.kinds.contains(&seen.kind), "{} is not defined", seen.kind);
@@ -125,7 +125,7 @@ impl View {
                 }
             }
             ServerMessage::Attributes { id, set } => {
-                self.entities.get_mut(id).expect("the entity was described").attributes = json(&set.0);
+                self.entities.get_mut(id).expect("the entity was described").attributes = json(set);
             }
             ServerMessage::Despawn { ids } => {
                 ids.iter().for_each(|id| assert!(self.entities.remove(id).is_some(), "{id} is not there"));
@@ -145,9 +145,9 @@ impl View {
                 self.players.remove(id).expect("the player existed");
             }
             ServerMessage::Screen { place, personal, value } => {
-                self.show(place.clone(), *personal, &value.0);
+                self.show(place.clone(), *personal, value);
             }
-            ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(&payload.0))),
+            ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(payload))),
             ServerMessage::Refused { action, reason, number } => {
                 self.refused.push((action.clone(), reason.clone()));
                 self.undone.extend(*number);
@@ -262,7 +262,7 @@ impl View {
 
 /// Converts a value to JSON, with all whole numbers in one form.
 pub fn json(value: &Value) -> Json {
-    let json = serde_json::to_value(Any(value.clone())).expect("every value has a JSON form");
+    let json = serde_json::to_value(value).expect("every value has a JSON form");
     even(json)
 }
 

@@ -2,6 +2,7 @@
 
 mod read;
 mod records;
+mod serde;
 mod value;
 mod write;
 

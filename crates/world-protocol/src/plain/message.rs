@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use nowcast_wire::Value;
 use nowcast_world::limits::{NAME_BYTES_MAX, POSITION_MAX, VELOCITY_MAX};
 use serde::{Deserialize, Serialize};
 
-use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 use crate::session::{Asset, Outcome};
 
@@ -56,7 +56,7 @@ pub enum ServerMessage {
         /// The entity.
         id: u32,
         /// The names and values of these attributes.
-        set: Any,
+        set: Value,
     },
     /// Entities that left the world.
     Despawn {
@@ -92,14 +92,14 @@ pub enum ServerMessage {
         /// Whether the value is for this client alone. Such a value takes precedence over a value for all clients.
         personal: bool,
         /// The value at the place; nil if the place is empty.
-        value: Any,
+        value: Value,
     },
     /// An event that the rules emitted.
     Event {
         /// The name of the event.
         name: String,
         /// The payload of the event.
-        payload: Any,
+        payload: Value,
     },
     /// An action of this client was not carried out, or its result cannot be stored.
     Refused {
@@ -188,18 +188,18 @@ pub struct Kind {
     pub name: String,
     /// The body; missing if the kind has no physics.
     #[serde(default, skip_serializing_if = "is_nil")]
-    pub body: Any,
+    pub body: Value,
     /// The walker; missing if input does not move the kind.
     #[serde(default, skip_serializing_if = "is_nil")]
-    pub walker: Any,
+    pub walker: Value,
     /// The look, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
-    pub look: Any,
+    pub look: Value,
     /// The types of its attributes in schema notation, by name.
     pub attributes: Fields,
     /// The ownership rules; missing if no player can own an entity of the kind.
     #[serde(default, skip_serializing_if = "is_nil")]
-    pub owner: Any,
+    pub owner: Value,
 }
 
 /// Names with their types in schema notation.
@@ -214,7 +214,7 @@ pub struct Action {
     pub arguments: Fields,
     /// The binding, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
-    pub hint: Any,
+    pub hint: Value,
     /// Whether the action is durable and happens once: clients number such actions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub durable: bool,
@@ -233,8 +233,8 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-fn is_nil(value: &Any) -> bool {
-    matches!(value.0, nowcast_wire::Value::Nil)
+fn is_nil(value: &Value) -> bool {
+    *value == Value::Nil
 }
 
 /// An entity as `spawn` describes it.
@@ -255,7 +255,7 @@ pub struct Entity {
     /// Euler angles in radians, intrinsic XYZ.
     pub r: [f64; 3],
     /// The attributes of the entity by name.
-    pub attributes: Any,
+    pub attributes: Value,
     /// The player that owns the entity; missing for the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<u32>,
@@ -293,7 +293,7 @@ pub enum ClientMessage {
         action: String,
         /// The arguments: a map, or nil.
         #[serde(skip_serializing_if = "is_nil")]
-        arguments: Any,
+        arguments: Value,
         /// The number of a durable action of this client: 1, 2, and so on.
         #[serde(skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
@@ -353,7 +353,7 @@ pub enum ClientMessage {
         /// The entity.
         entity: u32,
         /// Names and values.
-        attributes: Any,
+        attributes: Value,
     },
     /// Makes an entity that the client owns.
     Spawn {
@@ -367,7 +367,7 @@ pub enum ClientMessage {
         rotation: [f64; 4],
         /// The attributes that differ from their defaults.
         #[serde(skip_serializing_if = "is_nil")]
-        attributes: Any,
+        attributes: Value,
     },
     /// Removes an entity that the client owns.
     Despawn {

@@ -16,10 +16,8 @@ mod json;
 mod message;
 mod msgpack;
 mod object;
-mod value;
 
 pub use message::{Action, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, ServerMessage};
-pub use value::Any;
 
 use std::fmt;
 use std::str::FromStr;

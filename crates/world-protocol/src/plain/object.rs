@@ -1,11 +1,11 @@
 //! The messages of clients: objects with a `type`, in any notation.
 
+use nowcast_wire::Value;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::DecodeError;
 use super::message::ClientMessage;
-use super::value::Any;
 
 /// A reader that decodes the whole payload as a given type.
 pub(super) trait ReadFields {
@@ -38,7 +38,7 @@ impl ClientMessage {
             "input" => Self::Input(fields.fields()?),
             "act" => read_variant!(
                 fields,
-                Self::Act { action: String, #[serde(default)] arguments: Any, number: Option<u32> }
+                Self::Act { action: String, #[serde(default)] arguments: Value, number: Option<u32> }
             ),
             "chat" => read_variant!(fields, Self::Chat { text: String }),
             "name" => read_variant!(fields, Self::Name { name: String }),
@@ -56,7 +56,7 @@ impl ClientMessage {
                     spin: Option<[f64; 3]>
                 }
             ),
-            "set" => read_variant!(fields, Self::Set { entity: u32, attributes: Any }),
+            "set" => read_variant!(fields, Self::Set { entity: u32, attributes: Value }),
             "spawn" => read_variant!(
                 fields,
                 Self::Spawn {
@@ -65,7 +65,7 @@ impl ClientMessage {
                     position: [f64; 3],
                     rotation: [f64; 4],
                     #[serde(default)]
-                    attributes: Any
+                    attributes: Value
                 }
             ),
             "despawn" => read_variant!(fields, Self::Despawn { entity: u32 }),
