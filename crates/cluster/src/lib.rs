@@ -75,7 +75,9 @@ pub use mutant::Faults;
 #[cfg(feature = "mutants")]
 pub use mutant::Mutant;
 pub use name::{Epoch, NAME_BYTES_MAX, Name, NameError, Revision, Sequence, ServerId};
-pub use node::{Action, Answer, Claimed, Departure, Event, Node, Outcome, RoomLease, TakeError, Turn};
+pub use node::{
+    Action, Answer, Claimed, Departure, Event, Node, Outcome, Report, RoomLease, TakeError, Turn,
+};
 pub use placement::choose;
 pub use record::{Record, RecordError};
 pub use release::{Release, ReleasesApart};

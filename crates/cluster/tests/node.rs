@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nowcast_cluster::{
     Action, Answer, Claimed, Config, ControlAnswer, ControlRequest, Epoch, Event, Name, Node, Outcome,
-    Revision, RoomEntry, RoomLease, Sequence, ServerEntry, ServerPhase, Stored, TakeError, Time, Turn,
+    Report, Revision, RoomEntry, RoomLease, Sequence, ServerEntry, ServerPhase, Stored, TakeError, Time,
+    Turn,
 };
 
 const NORTH: usize = 0;
@@ -162,18 +163,18 @@ impl Cluster {
     fn move_until_stop(&mut self) -> u64 {
         let task = self.request(NORTH, ControlRequest::Move { room: yard(), target: name("south") });
         assert_eq!(self.nodes[NORTH].lease(self.now, yard(), true), RoomLease::Leaving);
-        self.nodes[NORTH].announced(self.now, yard(), 0);
-        self.nodes[NORTH].stored_ahead(self.now, yard());
+        self.nodes[NORTH].report(self.now, yard(), Report::Announced(0));
+        self.nodes[NORTH].report(self.now, yard(), Report::StoredAhead);
         self.run();
         assert_eq!(self.nodes[SOUTH].turn(self.now, yard()), Turn::Follow);
-        self.nodes[SOUTH].followed(self.now, yard());
+        self.nodes[SOUTH].report(self.now, yard(), Report::Followed);
         self.run();
         assert!(self.nodes[NORTH].departure(yard()).is_some_and(|departure| departure.may_stop));
         task
     }
 
     fn stop(&mut self) {
-        self.nodes[NORTH].stopped(self.now, yard());
+        self.nodes[NORTH].report(self.now, yard(), Report::Stopped);
         assert_eq!(self.nodes[NORTH].release(self.now, yard(), Some(Sequence(7))), None);
         self.open.remove(&(NORTH, yard()));
         self.run();
@@ -233,7 +234,7 @@ fn a_source_that_gives_up_keeps_the_room_and_the_target_waits_no_longer() {
     cluster.take(NORTH);
     let task = cluster.move_until_stop();
     assert!(matches!(cluster.nodes[SOUTH].turn(cluster.now, yard()), Turn::Wait(_)));
-    cluster.nodes[NORTH].stay(cluster.now, yard());
+    cluster.nodes[NORTH].report(cluster.now, yard(), Report::Stays);
     cluster.run();
     assert!(cluster.answer(NORTH, task).unwrap().unwrap_err().contains("so it stays"));
     assert_eq!(cluster.nodes[SOUTH].turn(cluster.now, yard()), Turn::Begin);
@@ -247,8 +248,8 @@ fn a_late_correction_of_a_move_spares_the_target_of_the_next_move() {
     cluster.take(NORTH);
     cluster.is_rooms_down = true;
     let first = cluster.request(NORTH, ControlRequest::Move { room: yard(), target: name("south") });
-    cluster.nodes[NORTH].announced(cluster.now, yard(), 0);
-    cluster.nodes[NORTH].stored_ahead(cluster.now, yard());
+    cluster.nodes[NORTH].report(cluster.now, yard(), Report::Announced(0));
+    cluster.nodes[NORTH].report(cluster.now, yard(), Report::StoredAhead);
     cluster.pass(3_000);
     assert!(cluster.answer(NORTH, first).unwrap().unwrap_err().contains("cannot name the target"));
     cluster.is_rooms_down = false;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use nowcast_cluster::{
     Action, Answer, Claimed, Config, ControlAnswer, Departure, Epoch, Event, LEASE_MAX, Load, Name, Node,
-    Outcome, Record, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
+    Outcome, Record, Report, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
 };
 use nowcast_store::{Problem, StoreError, WorldName};
 use parking_lot::{Condvar, Mutex};
@@ -205,9 +205,9 @@ impl Member {
         }
     }
 
-    /// Records that a room has caught up with its stored world, or cannot.
-    pub fn followed(&self, room: &str) {
-        self.inner.for_room(room, |node, now, room| node.followed(now, room));
+    /// Handles a report of a room's thread.
+    pub fn report(&self, room: &str, report: Report) {
+        self.inner.for_room(room, |node, now, room| node.report(now, room, report));
     }
 
     /// Records that a room runs. Returns the time for which it stood still on its way from another server.
@@ -220,33 +220,13 @@ impl Member {
         self.inner.state.lock().node.departure(Name::new(room).ok()?).cloned()
     }
 
-    /// Records how many clients of a moving room now connect to the target server.
-    pub fn announced(&self, room: &str, clients: usize) {
-        self.inner.for_room(room, |node, now, room| node.announced(now, room, clients));
-    }
-
-    /// Records that the snapshot before the stop of a room was stored, or cannot be stored.
-    pub fn stored_ahead(&self, room: &str) {
-        self.inner.for_room(room, |node, now, room| node.stored_ahead(now, room));
-    }
-
-    /// Records that a room has stopped, because it moves.
-    pub fn stopped(&self, room: &str) {
-        self.inner.for_room(room, |node, now, room| node.stopped(now, room));
-    }
-
-    /// Records that a room cannot move, because its world could not be stored. The room continues here.
-    pub fn stay(&self, room: &str) {
-        self.inner.for_room(room, |node, now, room| node.stay(now, room));
-    }
-
     /// Ends the waiting of rooms that come from other servers, because this server ends.
     pub fn expect_no_rooms(&self) {
         self.inner.with(|node, _| node.expect_no_rooms());
     }
 
     /// Sets the load that the next renewal writes into the directory.
-    pub fn report(&self, load: Load) {
+    pub fn set_load(&self, load: Load) {
         self.inner.state.lock().node.set_load(load);
     }
 

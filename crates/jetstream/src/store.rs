@@ -81,11 +81,7 @@ impl Default for StoreOptions {
 /// When another server claims a world, everything that waits is lost, and each later record is refused with
 /// [`RefusedWhy::Fenced`].
 pub struct JetStreamStore {
-    link: Link,
-    buckets: Buckets,
-    lanes: Arc<Lanes>,
-    options: StoreOptions,
-    prefetched: Arc<Prefetched>,
+    parts: Parts,
     marks: UnboundedSender<MarkJob>,
     /// `None` after the drop has begun.
     runtime: Option<Runtime>,
@@ -122,13 +118,13 @@ impl JetStreamStore {
             .map_err(|error| ClusterError::request("cannot start a thread", error))?;
         let (marks, jobs) = unbounded_channel();
         runtime.spawn(write_marks(buckets.clone(), Arc::clone(&lanes), jobs));
-        let prefetched = Arc::default();
-        Ok(JetStreamStore { link, buckets, lanes, options, prefetched, marks, runtime: Some(runtime) })
+        let parts = Parts { link, buckets, lanes, options, prefetched: Arc::default() };
+        Ok(JetStreamStore { parts, marks, runtime: Some(runtime) })
     }
 
     /// The connection to NATS.
     pub fn link(&self) -> &Link {
-        &self.link
+        &self.parts.link
     }
 
     fn runtime(&self) -> &Runtime {
@@ -142,13 +138,7 @@ impl JetStreamStore {
         request: impl Fn(Parts) -> F + Send + 'static,
     ) -> Result<T, Problem> {
         let (answer, answered) = sync_channel(1);
-        let parts = Parts {
-            link: self.link.clone(),
-            buckets: self.buckets.clone(),
-            lanes: Arc::clone(&self.lanes),
-            options: self.options,
-            prefetched: Arc::clone(&self.prefetched),
-        };
+        let parts = self.parts.clone();
         self.runtime().spawn(async move {
             let until = Instant::now() + REQUEST_WITHIN;
             let outcome = loop {
@@ -166,11 +156,30 @@ impl JetStreamStore {
     }
 
     fn failed(&self, problem: Problem, world: Option<&WorldName>) -> StoreError {
-        StoreError { file: PathBuf::from(self.link.addresses()), world: world.cloned(), problem }
+        StoreError { file: PathBuf::from(self.parts.link.addresses()), world: world.cloned(), problem }
+    }
+
+    /// Reads the journal of a world; `None` if the world has none.
+    fn read_journal<T: Send + 'static, F: Future<Output = Result<T, Problem>> + Send + 'static>(
+        &self,
+        world: &WorldName,
+        read: impl Fn(Journal, Buckets, WorldName) -> F + Copy + Send + Sync + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let name = world.clone();
+        let found = self.wait_for(move |Parts { link, buckets, .. }| {
+            let name = name.clone();
+            async move {
+                match Journal::find(&link, &name).await? {
+                    Some(journal) => read(journal, buckets, name).await.map(Some),
+                    None => Ok(None),
+                }
+            }
+        });
+        found.map_err(|problem| self.failed(problem, Some(world)))
     }
 
     fn claim_on_demand(&self, world: &WorldName) -> Result<(), StoreError> {
-        if self.options.claims_on_demand && !self.lanes.is_owned(world) {
+        if self.parts.options.claims_on_demand && !self.parts.lanes.is_owned(world) {
             self.claim(world, None)?;
         }
         Ok(())
@@ -208,7 +217,7 @@ impl Store for JetStreamStore {
         if bytes > BATCH_BYTES_MAX || batch.check().is_err() {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
-        self.lanes.give(world, Work::Batch(batch), then, bytes)
+        self.parts.lanes.give(world, Work::Batch(batch), then, bytes)
     }
 
     /// The note of the snapshot names the data of the accounts, so the journal has both or neither.
@@ -231,11 +240,11 @@ impl Store for JetStreamStore {
         let bytes = snapshot.world.len() + snapshot.host.len() + CLIENT_BYTES * snapshot.once.clients();
         let bytes = bytes + accounts.iter().map(AccountRecord::memory_bytes).sum::<usize>();
         let work = Work::Snapshot(Box::new(snapshot), continuity, accounts);
-        self.lanes.give(world, work, then, bytes)
+        self.parts.lanes.give(world, work, then, bytes)
     }
 
     fn commit(&self, within: Duration) -> Result<(), StoreError> {
-        self.lanes.wait(within).map_err(|problem| self.failed(problem, None))
+        self.parts.lanes.wait(within).map_err(|problem| self.failed(problem, None))
     }
 
     fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
@@ -287,14 +296,14 @@ impl Store for JetStreamStore {
         if is_large {
             return Err(refused(RefusedWhy::Invalid));
         }
-        let bytes = self.lanes.begin(mark.key.len() + mark.note.len()).map_err(refused)?;
+        let bytes = self.parts.lanes.begin(mark.key.len() + mark.note.len()).map_err(refused)?;
         // The receiver ends with the runtime, which is dropped after everything else.
         let _ = self.marks.send(MarkJob::Mark { mark, now_ms, then, bytes });
         Ok(())
     }
 
     fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused> {
-        match self.lanes.begin(key.len()) {
+        match self.parts.lanes.begin(key.len()) {
             Ok(bytes) => {
                 let _ = self.marks.send(MarkJob::Unmark { kind, key: key.to_vec(), then, bytes });
                 Ok(())
@@ -319,31 +328,22 @@ impl Store for JetStreamStore {
     }
 
     fn has_room(&self) -> bool {
-        self.link.is_connected() && self.lanes.has_room()
+        self.parts.link.is_connected() && self.parts.lanes.has_room()
     }
 
     fn health(&self) -> Health {
-        self.lanes.health(self.link.is_connected())
+        self.parts.lanes.health(self.parts.link.is_connected())
     }
 
     fn stats(&self) -> Stats {
-        self.lanes.stats()
+        self.parts.lanes.stats()
     }
 }
 
 impl WorldStore for JetStreamStore {
     fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
-        let name = world.clone();
-        let summary = self.wait_for(move |Parts { link, buckets, .. }| {
-            let name = name.clone();
-            async move {
-                match Journal::find(&link, &name).await? {
-                    Some(journal) => summary(&journal, &buckets, name).await,
-                    None => Ok(None),
-                }
-            }
-        });
-        let summary = summary.map_err(|problem| self.failed(problem, Some(world)))?;
+        let read = |journal: Journal, buckets, name| async move { summary(&journal, &buckets, name).await };
+        let summary = self.read_journal(world, read)?.flatten();
         Ok(summary.map(|summary| (summary.since_ms, summary.changed_ms)))
     }
 
@@ -359,17 +359,8 @@ impl WorldStore for JetStreamStore {
     }
 
     fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError> {
-        let name = world.clone();
-        let notes = self.wait_for(move |Parts { link, .. }| {
-            let name = name.clone();
-            async move {
-                match Journal::find(&link, &name).await? {
-                    Some(journal) => journal.snapshots().await,
-                    None => Ok(Vec::new()),
-                }
-            }
-        });
-        let notes = notes.map_err(|problem| self.failed(problem, Some(world)))?;
+        let read = |journal: Journal, _, _| async move { journal.snapshots().await };
+        let notes = self.read_journal(world, read)?.unwrap_or_default();
         Ok(notes.iter().map(|note| note.time_ms).find(|time_ms| *time_ms > after_ms))
     }
 
@@ -405,21 +396,21 @@ impl WorldStore for JetStreamStore {
     }
 
     fn close(&self, within: Duration) -> Result<(), StoreError> {
-        let written = self.lanes.wait(within);
-        self.lanes.close();
+        let written = self.parts.lanes.wait(within);
+        self.parts.lanes.close();
         written.map_err(|problem| self.failed(problem, None))
     }
 }
 
 impl Drop for JetStreamStore {
     fn drop(&mut self) {
-        if !self.lanes.is_closing() {
+        if !self.parts.lanes.is_closing() {
             // Everything that is not stored by then is lost, and its completions say so.
-            let _ = self.lanes.wait(CLOSE_WITHIN);
-            self.lanes.close();
+            let _ = self.parts.lanes.wait(CLOSE_WITHIN);
+            self.parts.lanes.close();
         }
         // Writers that wait for NATS make one more attempt.
-        let _ = self.lanes.wait(LAST_ATTEMPT_WITHIN);
+        let _ = self.parts.lanes.wait(LAST_ATTEMPT_WITHIN);
         if let Some(runtime) = self.runtime.take() {
             // The store may be dropped on a thread of another runtime, which must not wait.
             runtime.shutdown_background();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_cluster::{Departure, RoomLease, TakeError};
+use nowcast_cluster::{Departure, Report, RoomLease, TakeError};
 
 use crate::public_events::PublicEvent;
 
@@ -12,8 +12,8 @@ pub trait Ownership: Send + Sync {
     /// the room first follows the stored world, and asks again. Clients enter the room in the meantime, and wait for it.
     fn must_follow(&self, room: &str) -> bool;
 
-    /// Records that a room has followed its stored world, or cannot follow it.
-    fn followed(&self, room: &str);
+    /// Handles a report of a room's thread.
+    fn report(&self, room: &str, report: Report);
 
     /// Makes this server the owner of a room and of its stored world. Waits for the other servers' directory.
     ///
@@ -31,18 +31,6 @@ pub trait Ownership: Send + Sync {
 
     /// Returns where a room goes whose lease is [`RoomLease::Leaving`].
     fn departure(&self, room: &str) -> Option<Departure>;
-
-    /// Records how many clients of a moving room now connect to the target server.
-    fn announced(&self, room: &str, clients: usize);
-
-    /// Records that the snapshot before the stop of a room was stored, or cannot be stored.
-    fn stored_ahead(&self, room: &str);
-
-    /// Records that a room has stopped, because it moves.
-    fn stopped(&self, room: &str);
-
-    /// Records that a room cannot move, because its world could not be stored. The room continues here.
-    fn stay(&self, room: &str);
 
     /// Returns whether this server may step a room now.
     fn lease(&self, room: &str) -> RoomLease;

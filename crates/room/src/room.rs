@@ -46,7 +46,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::RoomLease;
+use nowcast_cluster::{Report, RoomLease};
 use nowcast_world::{Command as WorldCommand, STEP_HZ};
 use tracing::info;
 
@@ -139,7 +139,7 @@ impl Room {
                     Ok(followed) => followed,
                     Err(Stopped) => return,
                 };
-                ownership.followed(&name);
+                ownership.report(&name, Report::Followed);
             }
         }
         watch.enter(OPENING_FACTOR);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::take::TakenEpoch;
-use super::{Action, Answer, Event, Input, LOOK, Node, Outcome, Signal, Task, Turn, Work};
+use super::{Action, Answer, Event, Input, LOOK, Node, Outcome, Report, Signal, Task, Turn, Work};
 use crate::control::ControlRequest;
 use crate::leases::Holder;
 use crate::mutant::Mutant;
@@ -79,14 +79,10 @@ impl Node {
         Turn::Wait(arrival.until)
     }
 
-    /// Records that a room has caught up with its stored world, or cannot.
-    pub fn followed(&mut self, now: Time, room: Name) {
-        let arrival = self.arrivals.get_mut(&room);
-        if let Some((task, _)) = arrival.and_then(|arrival| arrival.follow.take_if(|(_, is_begun)| *is_begun))
-        {
-            self.inbox.push_back((task, Input::Signal(Signal::Followed)));
-            self.advance(now);
-        }
+    /// Ends the following of a room. Returns the task that waits for it.
+    pub(super) fn end_following(&mut self, room: Name) -> Option<u64> {
+        let arrival = self.arrivals.get_mut(&room)?;
+        arrival.follow.take_if(|(_, is_begun)| *is_begun).map(|(task, _)| task)
     }
 
     /// Records that a room of this server runs. Returns the time for which it stood still on its way from another server; zero if
@@ -229,7 +225,7 @@ impl Node {
                 arrival.follow = Some((task.id, false));
                 task.wake_at = Some(now + self.config.times.prepare);
             }
-            Input::Signal(Signal::Followed) => return Some(Ok("prepared".to_owned())),
+            Input::Report(Report::Followed) => return Some(Ok("prepared".to_owned())),
             Input::Timeout => return Some(Err("the world was not restored in time".to_owned())),
             _ => {}
         }

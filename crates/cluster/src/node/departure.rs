@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::arrival::GATHER_SLACK;
 use super::entry_change::{EntryChange, Goal};
-use super::{Action, Answer, Departure, Event, Input, LOOK, Node, Outcome, Signal, Task, Work};
+use super::{Action, Answer, Departure, Event, Input, LOOK, Node, Outcome, Report, Signal, Task, Work};
 use crate::control::{ControlAnswer, ControlRequest};
 use crate::entry::{RoomEntry, ServerEntry, ServerPhase, Target};
 use crate::mutant::Mutant;
@@ -72,24 +72,14 @@ impl Node {
         self.departure(room).is_some_and(|departure| departure.may_stop)
     }
 
-    /// Records how many clients of a moving room now connect to the target server.
-    pub fn announced(&mut self, now: Time, room: Name, clients: usize) {
-        self.signal(now, room, Signal::Announced(clients));
-    }
-
-    /// Records that the snapshot before the stop of a room was stored, or cannot be stored.
-    pub fn stored_ahead(&mut self, now: Time, room: Name) {
-        self.signal(now, room, Signal::StoredAhead);
-    }
-
-    /// Records that a room has stopped, because it moves.
-    pub fn stopped(&mut self, now: Time, room: Name) {
-        self.signal(now, room, Signal::Stopped);
-    }
-
-    /// Records that a room cannot move, because its world could not be stored. The room continues here.
-    pub fn stay(&mut self, now: Time, room: Name) {
-        self.signal(now, room, Signal::Stays);
+    /// Handles a report of a room's thread.
+    pub fn report(&mut self, now: Time, room: Name, report: Report) {
+        let task = match report {
+            Report::Followed => self.end_following(room),
+            _ => self.departures.get(&room).map(|departing| departing.task),
+        };
+        self.inbox.extend(task.map(|task| (task, Input::Report(report))));
+        self.advance(now);
     }
 
     pub(super) fn signal(&mut self, now: Time, room: Name, signal: Signal) {
@@ -109,7 +99,7 @@ impl Node {
         let refused = |cause| Some(Outcome::Answered(ControlAnswer::Failed { cause }));
         let room = moving.room;
         match (moving.step, input) {
-            (_, Input::Signal(Signal::Stopped)) => moving.stopped_at = Some(now),
+            (_, Input::Report(Report::Stopped)) => moving.stopped_at = Some(now),
             (Step::Check, Input::Begin) => match self.check_move(moving) {
                 Err(cause) => {
                     self.events.push_back(Event::Stayed(room));
@@ -146,20 +136,20 @@ impl Node {
                 }
                 self.wait(now, task, moving, Step::Announce);
             }
-            (Step::Announce, Input::Signal(Signal::Announced(clients @ 1..))) => {
+            (Step::Announce, Input::Report(Report::Announced(clients @ 1..))) => {
                 moving.step = Step::Gather;
                 let gather = ControlRequest::Gather { room, clients: clients as u32 };
                 self.ask(task, moving, gather, self.config.times.gather + GATHER_SLACK);
             }
             // Clients that are late follow when the room has moved.
-            (Step::Announce, Input::Signal(Signal::Announced(_)) | Input::Timeout)
+            (Step::Announce, Input::Report(Report::Announced(_)) | Input::Timeout)
             | (Step::Gather, Input::Answer(_)) => {
                 if let Some(departure) = self.departure_mut(room) {
                     departure.may_store = true;
                 }
                 self.wait(now, task, moving, Step::Store);
             }
-            (Step::Store, Input::Signal(Signal::StoredAhead)) => {
+            (Step::Store, Input::Report(Report::StoredAhead)) => {
                 // The directory names the target before the room stops. Then the journal decides, and no further request is
                 // necessary.
                 moving.step = Step::Name;
@@ -204,7 +194,7 @@ impl Node {
                 self.correct(now, task, moving, Ok(frozen));
             }
             (Step::Correct, Input::Child(_) | Input::Timeout) => return Some(self.end_move(moving)),
-            (Step::Stop(_), Input::Signal(Signal::Stays)) => {
+            (Step::Stop(_), Input::Report(Report::Stays)) => {
                 let cause = "its world cannot be stored in time, so it stays. Check the nats-servers";
                 self.give_up(now, task, moving, cause.to_owned());
             }

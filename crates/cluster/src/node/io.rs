@@ -202,7 +202,7 @@ pub struct Departure {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     /// Load the stored world, which another server still steps, replay it as far as it is stored, and report
-    /// [`Node::followed`](crate::Node::followed).
+    /// [`Report::Followed`].
     Follow,
     /// Take the room, and begin.
     Begin,
@@ -217,26 +217,32 @@ pub(super) enum Input {
     Timeout,
     Answer(Answer),
     Child(Outcome),
+    Report(Report),
     Signal(Signal),
 }
 
-/// A report of the thread of a room.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Signal {
-    /// This number of clients know the target.
+/// A report of a room's thread about the room's way between two servers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Report {
+    /// The room that comes here has caught up with its stored world, or cannot.
+    Followed,
+    /// This number of clients of the moving room now connect to the target.
     Announced(usize),
     /// The snapshot before the stop was stored, or cannot be stored.
     StoredAhead,
     /// The room has stopped.
     Stopped,
+    /// The world cannot be stored in time, so the room continues here.
+    Stays,
+}
+
+/// A change of a room that other tasks learn of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Signal {
     /// The room has stopped and its journal ends with this frame.
     Left(Sequence),
     /// The room has ended before it could move.
     Ended,
-    /// The world cannot be stored in time, so the room continues.
-    Stays,
-    /// The room has followed its stored world.
-    Followed,
     /// The room runs.
     Opened,
     /// The room could not be taken.

@@ -31,7 +31,7 @@ use crate::time::Time;
 use arrival::{Arrival, Arriving, Watch};
 use departure::{Departing, Drain, Move};
 use entry_change::{EntryChange, Goal};
-pub use io::{Action, Answer, Claimed, Departure, Event, Outcome, RoomLease, TakeError, Turn};
+pub use io::{Action, Answer, Claimed, Departure, Event, Outcome, Report, RoomLease, TakeError, Turn};
 use io::{Input, Signal};
 use life::Life;
 use locate::Locate;

@@ -19,7 +19,7 @@ impl JetStreamStore {
     /// # Errors
     /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
     pub fn claim(&self, world: &WorldName, epoch: Option<Epoch>) -> Result<Epoch, StoreError> {
-        self.claim_for(world, self.options.server, epoch, None)
+        self.claim_for(world, self.parts.options.server, epoch, None)
     }
 
     /// Like [`claim`](Self::claim), for a server of a cluster with the epoch that the directory gave it. `after` is the message
@@ -52,7 +52,7 @@ impl JetStreamStore {
             }
         });
         let (journal, claim, is_direct) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
-        self.prefetched.claimed(world, is_direct.then_some(claim.last));
+        self.parts.prefetched.claimed(world, is_direct.then_some(claim.last));
         Ok(self.begin_writing(world, journal, claim))
     }
 
@@ -61,12 +61,12 @@ impl JetStreamStore {
         let epoch = claim.epoch;
         let writer = WorldWriter {
             world: world.clone(),
-            lanes: Arc::clone(&self.lanes),
-            wake: self.lanes.open(world, claim.last),
+            lanes: Arc::clone(&self.parts.lanes),
+            wake: self.parts.lanes.open(world, claim.last),
             journal,
             claim,
-            buckets: self.buckets.clone(),
-            commit_interval: self.options.commit_interval,
+            buckets: self.parts.buckets.clone(),
+            commit_interval: self.parts.options.commit_interval,
             since_snapshot: (0, 0),
             accounts: BTreeMap::new(),
         };
@@ -76,7 +76,7 @@ impl JetStreamStore {
 
     /// The sequence number of the newest message that this server has written to the journal of a claimed world.
     pub fn last_message(&self, world: &WorldName) -> Option<u64> {
-        self.lanes.last(world)
+        self.parts.lanes.last(world)
     }
 
     /// Reads the newest snapshot of a world that another server owns. Loads of the world are faster until this server has
@@ -87,13 +87,13 @@ impl JetStreamStore {
     pub async fn prefetch(&self, world: &WorldName) -> Result<(), StoreError> {
         let read = async {
             let missing = || Problem::Unreachable("there is no snapshot yet".to_owned());
-            let journal = Journal::find(&self.link, world).await?.ok_or_else(missing)?;
+            let journal = Journal::find(&self.parts.link, world).await?.ok_or_else(missing)?;
             let note = journal.last_snapshot().await?.ok_or_else(missing)?;
-            let snapshot = read_snapshot(&self.buckets, world, &note).await?;
+            let snapshot = read_snapshot(&self.parts.buckets, world, &note).await?;
             let journal = journal.remembering();
             let snapshot = Known { note, snapshot, last: None };
             let read = PrefetchedWorld { journal, snapshot, is_claimed: false };
-            self.prefetched.remember(world.clone(), read);
+            self.parts.prefetched.remember(world.clone(), read);
             Ok::<_, Problem>(())
         };
         read.await.map_err(|problem| self.failed(problem, Some(world)))
@@ -101,7 +101,7 @@ impl JetStreamStore {
 
     /// Whether this server has claimed a world, and has not noticed another owner since.
     pub fn is_owner(&self, world: &WorldName) -> bool {
-        self.lanes.is_owned(world)
+        self.parts.lanes.is_owned(world)
     }
 
     /// Returns the owners in a world's journal with their epochs, in the order of their heads. Heads before the oldest kept
@@ -110,16 +110,7 @@ impl JetStreamStore {
     /// # Errors
     /// Fails if the journal is damaged, or if NATS does not answer.
     pub fn owners(&self, world: &WorldName) -> Result<Vec<(Epoch, ServerId)>, StoreError> {
-        let name = world.clone();
-        let owners = self.wait_for(move |Parts { link, .. }| {
-            let name = name.clone();
-            async move {
-                match Journal::find(&link, &name).await? {
-                    Some(journal) => owners(&journal).await,
-                    None => Ok(Vec::new()),
-                }
-            }
-        });
-        owners.map_err(|problem| self.failed(problem, Some(world)))
+        let read = |journal: Journal, _, _| async move { owners(&journal).await };
+        Ok(self.read_journal(world, read)?.unwrap_or_default())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use nowcast_cluster::{Departure, RoomLease};
+use nowcast_cluster::{Departure, Report, RoomLease};
 use tracing::{info, warn};
 
 use super::Room;
@@ -59,7 +59,8 @@ impl Room {
             return false;
         };
         if !std::mem::replace(&mut self.moving.is_announced, true) {
-            ownership.announced(&self.context.name, self.announce_move(&departure));
+            let clients = self.announce_move(&departure);
+            ownership.report(&self.context.name, Report::Announced(clients));
         }
         if !departure.may_store {
             return false;
@@ -72,12 +73,12 @@ impl Room {
         };
         let Some(is_stored) = ahead.get().copied() else { return false };
         if !std::mem::replace(&mut self.moving.is_reported, true) {
-            ownership.stored_ahead(&self.context.name);
+            ownership.report(&self.context.name, Report::StoredAhead);
         }
         if !departure.may_stop {
             return false;
         }
-        ownership.stopped(&self.context.name);
+        ownership.report(&self.context.name, Report::Stopped);
         if is_stored {
             self.world.record_rest();
         } else {
@@ -86,7 +87,7 @@ impl Room {
         if let Err(error) = store.commit(RELEASE_PATIENCE) {
             warn!(room = self.context.name, %error, "the room does not move");
             self.moving = Moving::default();
-            ownership.stay(&self.context.name);
+            ownership.report(&self.context.name, Report::Stays);
             return false;
         }
         info!(room = self.context.name, tick = self.tick, "the room moves to another server");

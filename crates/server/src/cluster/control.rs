@@ -88,7 +88,7 @@ async fn report(node: Weak<Node>, shared: Weak<Shared>) {
         let used = process::resident_bytes().zip(memory).map_or(0.0, |(own, all)| own as f64 / all as f64);
         let (rooms, clients) = shared.rooms.count();
         let limits = &shared.config.limits;
-        node.member().report(Load {
+        node.member().set_load(Load {
             ticks_permille: (busy * 1_000.0) as u16,
             memory_permille: (used * 1_000.0) as u16,
             clients: clients as u32,

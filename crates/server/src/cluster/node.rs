@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast_cluster::{Departure, RoomLease, TakeError, Turn};
+use nowcast_cluster::{Departure, Report, RoomLease, TakeError, Turn};
 use nowcast_jetstream::{Link, Member};
 use nowcast_room::{Ownership, PublicEvent};
 use nowcast_store::WorldStore;
@@ -113,8 +113,8 @@ impl Ownership for Node {
         self.member.await_turn(room) == Turn::Follow
     }
 
-    fn followed(&self, room: &str) {
-        self.member.followed(room);
+    fn report(&self, room: &str, report: Report) {
+        self.member.report(room, report);
     }
 
     fn opened(&self, room: &str) -> Duration {
@@ -126,18 +126,6 @@ impl Ownership for Node {
 
     fn departure(&self, room: &str) -> Option<Departure> {
         self.member.departure(room)
-    }
-
-    fn announced(&self, room: &str, clients: usize) {
-        self.member.announced(room, clients);
-    }
-
-    fn stored_ahead(&self, room: &str) {
-        self.member.stored_ahead(room);
-    }
-
-    fn stopped(&self, room: &str) {
-        self.member.stopped(room);
     }
 
     fn publishes(&self) -> bool {
@@ -155,10 +143,6 @@ impl Ownership for Node {
             commands.end(room);
         }
         self.member.release(room);
-    }
-
-    fn stay(&self, room: &str) {
-        self.member.stay(room);
     }
 
     fn lease(&self, room: &str) -> RoomLease {

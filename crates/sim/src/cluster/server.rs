@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nowcast_cluster::{
     Action, Answer, Batch, Claim, Claimed, ControlAnswer, ControlRequest, Epoch, Event, Frame, Name, Node,
-    Outcome, RoomLease, Sequence, SnapshotRef, Time, Turn,
+    Outcome, Report, RoomLease, Sequence, SnapshotRef, Time, Turn,
 };
 
 use super::checker::{Checker, Process};
@@ -224,7 +224,7 @@ impl Server {
                 Turn::Wait(_) => {}
                 Turn::Follow => {
                     thread.is_moved = true;
-                    self.node.followed(now, *room);
+                    self.node.report(now, *room, Report::Followed);
                     return true;
                 }
                 Turn::Begin => {
@@ -294,7 +294,7 @@ impl Server {
             return false;
         };
         if !std::mem::replace(&mut thread.moving.is_announced, true) {
-            self.node.announced(now, room, usize::from(!departure.address.is_empty()));
+            self.node.report(now, room, Report::Announced(usize::from(!departure.address.is_empty())));
         }
         if !departure.may_store {
             return false;
@@ -309,12 +309,12 @@ impl Server {
             Some(true) => {}
         }
         if !std::mem::replace(&mut thread.moving.is_reported, true) {
-            self.node.stored_ahead(now, room);
+            self.node.report(now, room, Report::StoredAhead);
         }
         if !departure.may_stop {
             return false;
         }
-        self.node.stopped(now, room);
+        self.node.report(now, room, Report::Stopped);
         thread.phase = Phase::Stopping(now + COMMIT_WITHIN);
         true
     }
@@ -331,7 +331,7 @@ impl Server {
                 ended.push((room, Some(thread.last).filter(|_| !thread.is_fenced)));
             } else if now >= until {
                 (thread.phase, thread.moving) = (Phase::Running, Moving::default());
-                self.node.stay(now, room);
+                self.node.report(now, room, Report::Stays);
             }
         }
         for (room, last) in &ended {
