@@ -97,7 +97,8 @@ pub(crate) fn held_bytes(value: &Value) -> usize {
     }
 }
 
-fn is_shallow(value: &Value, depth_left: usize) -> bool {
+/// Whether a value has at most this many levels.
+pub fn is_shallow(value: &Value, depth_left: usize) -> bool {
     let Some(left) = depth_left.checked_sub(1) else { return false };
     match value {
         Value::List(items) => items.iter().all(|item| is_shallow(item, left)),

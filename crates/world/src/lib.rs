@@ -104,7 +104,7 @@ pub use attributes::Attributes;
 pub use behaviour::Behaviour;
 pub use body::{Body, BodyRole, Mass, Motion};
 pub use command::{Command, Edit, JoinRequest};
-pub use conform::{MisfitError, OutOfRange};
+pub use conform::{MisfitError, OutOfRange, is_shallow};
 pub use contact::Contact;
 pub use definition::{Action, Definition, EventDeclaration};
 pub use entity::{Entities, EntityRef, Spawn};

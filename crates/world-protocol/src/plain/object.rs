@@ -1,8 +1,10 @@
 //! The messages of clients: objects with a `type`, in any notation.
 
 use nowcast_wire::Value;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use nowcast_world::is_shallow;
+use nowcast_world::limits::VALUE_DEPTH_MAX;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 
 use super::DecodeError;
 use super::message::ClientMessage;
@@ -29,6 +31,15 @@ macro_rules! read_variant {
     }};
 }
 
+/// Reads a value that a world may accept.
+fn shallow<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    match is_shallow(&value, VALUE_DEPTH_MAX) {
+        true => Ok(value),
+        false => Err(D::Error::custom(format_args!("a value is more than {VALUE_DEPTH_MAX} deep"))),
+    }
+}
+
 impl ClientMessage {
     /// Reads the type in a first pass and the fields in a second one. A tagged enum would copy every field into a buffer of
     /// dynamic values before it reads them, and its errors would not have the position of the field.
@@ -38,7 +49,7 @@ impl ClientMessage {
             "input" => Self::Input(fields.fields()?),
             "act" => read_variant!(
                 fields,
-                Self::Act { action: String, #[serde(default)] arguments: Value, number: Option<u32> }
+                Self::Act { action: String, #[serde(default, deserialize_with = "shallow")] arguments: Value, number: Option<u32> }
             ),
             "chat" => read_variant!(fields, Self::Chat { text: String }),
             "name" => read_variant!(fields, Self::Name { name: String }),
@@ -56,7 +67,14 @@ impl ClientMessage {
                     spin: Option<[f64; 3]>
                 }
             ),
-            "set" => read_variant!(fields, Self::Set { entity: u32, attributes: Value }),
+            "set" => read_variant!(
+                fields,
+                Self::Set {
+                    entity: u32,
+                    #[serde(deserialize_with = "shallow")]
+                    attributes: Value
+                }
+            ),
             "spawn" => read_variant!(
                 fields,
                 Self::Spawn {
@@ -64,7 +82,7 @@ impl ClientMessage {
                     kind: String,
                     position: [f64; 3],
                     rotation: [f64; 4],
-                    #[serde(default)]
+                    #[serde(default, deserialize_with = "shallow")]
                     attributes: Value
                 }
             ),
