@@ -118,7 +118,7 @@ impl Listener {
         let certificates = Certificates::new(&config.certificate)?;
         let admission = Admission::listening(config.entry.clone(), &config.hosts, port);
         let names = Arc::new(Names {
-            udp_port: config.webtransport.then(|| config.announced_udp_port.unwrap_or(port)),
+            udp_port: (!udp.is_empty()).then(|| config.announced_udp_port.unwrap_or(port)),
             certificates: Arc::clone(&certificates),
             admission,
             config,

@@ -116,7 +116,7 @@ impl Server {
         let metrics = Arc::new(metrics);
         let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms));
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
-        let udp_port = config.webtransport.then(|| config.announced_udp_port.unwrap_or(port));
+        let udp_port = (!udp.is_empty()).then(|| config.announced_udp_port.unwrap_or(port));
         let admission = Admission::listening(policy(&config), &config.hosts, port);
         admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.persistence))), Now::read());
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };

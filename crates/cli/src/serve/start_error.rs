@@ -22,7 +22,6 @@ pub(super) fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Sockets(Sockets::NoSuchAddress { .. }) => {
             ", such as --host 127.0.0.1, or on all with --host ::".into()
         }
-        BindError::Sockets(Sockets::UdpTaken { .. }) => ": --no-webtransport".into(),
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }

@@ -1,7 +1,7 @@
 //! Tests `nowcast serve` as a user runs it: its output, its failures, and its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -331,6 +331,38 @@ fn announced_udp_port_is_named_by_the_descriptor_and_allowed_by_the_policy_of_th
     let (code, said) = mistake(&["serve", "--announced-udp-port", "9", "--no-webtransport"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("--no-webtransport"), "{said}");
+}
+
+#[test]
+fn a_server_whose_udp_port_is_taken_serves_websocket_and_says_so_once() {
+    // The port is free for TCP as soon as the listener is closed.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("the listener has an address").port();
+    let _taken = UdpSocket::bind(("127.0.0.1", port)).expect("the port is free for UDP");
+    drop(listener);
+    let mut server = nowcast(&["serve", "--no-data", "--host", "127.0.0.1", "--port", &port.to_string()])
+        .spawn()
+        .expect("the program starts");
+    assert_eq!(port_of(&mut server), port);
+    let offer = get(port, "/nowcast/playground");
+    let bots = nowcast(&[
+        "bots",
+        &format!("nowcast://localhost:{port}/playground"),
+        "--count",
+        "1",
+        "--seconds",
+        "1",
+    ])
+    .output()
+    .expect("the program starts");
+    let _ = server.kill();
+    let said = String::from_utf8(server.wait_with_output().expect("the server ends").stderr);
+    let said = said.expect("the output is UTF-8");
+    assert!(offer.contains(r#""websocket":true"#) && !offer.contains("webtransport"), "{offer}");
+    assert!(bots.status.success(), "{bots:?}");
+    let causes: Vec<&str> = said.lines().filter(|line| line.contains("WebTransport")).collect();
+    assert_eq!(causes.len(), 1, "{said}");
+    assert!(causes[0].contains(&format!("cannot open UDP port {port}")), "{said}");
 }
 
 /// Maximum wait on a machine that is busy with other work.

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use quinn_udp::UdpSocketState;
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 
@@ -21,12 +22,13 @@ pub struct Sockets {
     pub port: u16,
     /// One listener for each host.
     pub tcp: Vec<TcpListener>,
-    /// One socket for each host, or none.
+    /// One socket for each host, or none if UDP was not requested or cannot be opened.
     pub udp: Vec<UdpSocket>,
 }
 
 impl Sockets {
-    /// Listens on `port` of every host, by TCP and optionally UDP. A host that this machine does not have is skipped if another
+    /// Listens on `port` of every host, by TCP and optionally UDP. If the system opens no UDP sockets, logs the cause and
+    /// continues without them. A host that this machine does not have is skipped if another
     /// host works, because not every machine has both address families. Must be called within a tokio runtime.
     ///
     /// # Errors
@@ -36,18 +38,32 @@ impl Sockets {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            let may_retry = port == 0 && attempt < CHOICES_MAX;
             match Self::bind_once(hosts, port, with_udp) {
+                Err(BindError::Taken { .. }) if may_retry => {}
                 // With port 0 the system chooses a port that is free for TCP, but another program may use it for UDP.
-                Err(BindError::Taken { .. } | BindError::UdpTaken { .. })
-                    if port == 0 && attempt < CHOICES_MAX => {}
-                done => return done,
+                Ok((_, Some(error))) if may_retry && error.kind() == io::ErrorKind::AddrInUse => {}
+                Ok((sockets, Some(error))) => {
+                    let port = sockets.port;
+                    tracing::warn!(
+                        "WebTransport is off, and clients use WebSocket: cannot open UDP port {port} ({error})"
+                    );
+                    return Ok(Self { udp: Vec::new(), ..sockets });
+                }
+                Ok((sockets, None)) => return Ok(sockets),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    fn bind_once(hosts: &[IpAddr], mut port: u16, with_udp: bool) -> Result<Self, BindError> {
+    /// Returns the sockets, and the error of the first host without UDP.
+    fn bind_once(
+        hosts: &[IpAddr],
+        mut port: u16,
+        with_udp: bool,
+    ) -> Result<(Self, Option<io::Error>), BindError> {
         let (mut tcp, mut udp) = (Vec::new(), Vec::new());
-        let mut missing = None;
+        let (mut missing, mut without_udp) = (None, None);
         for &host in hosts {
             let address = SocketAddr::new(host, port);
             let listener = match listen(address) {
@@ -63,13 +79,15 @@ impl Sockets {
             port = listener.local_addr().map_err(|error| BindError::of(address, error))?.port();
             tcp.push(listener);
             if with_udp {
-                let address = SocketAddr::new(host, port);
-                udp.push(datagrams(address).map_err(|error| BindError::of_udp(address, error))?);
+                match served_datagrams(SocketAddr::new(host, port)) {
+                    Ok(socket) => udp.push(socket),
+                    Err(error) => _ = without_udp.get_or_insert(error),
+                }
             }
         }
         match missing {
             Some(error) if tcp.is_empty() => Err(error),
-            _ => Ok(Self { port, tcp, udp }),
+            _ => Ok((Self { port, tcp, udp }, without_udp)),
         }
     }
 }
@@ -88,6 +106,13 @@ pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = sized(address)?;
     socket.bind(&address.into())?;
     Ok(socket.into())
+}
+
+/// Opens a UDP socket, and checks that the system has the options that QUIC needs.
+fn served_datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = datagrams(address)?;
+    UdpSocketState::new((&socket).into())?;
+    Ok(socket)
 }
 
 /// Returns this socket, and others on the same address, on which the system distributes clients. On systems without such
@@ -151,17 +176,6 @@ pub enum BindError {
         /// An unused port.
         free: u16,
     },
-    /// Another program uses the port for UDP, which WebTransport needs.
-    #[error(
-        "UDP port {port} on {host} is taken by another program: stop that one, listen on another port, or do without \
-         WebTransport"
-    )]
-    UdpTaken {
-        /// The port.
-        port: u16,
-        /// The address.
-        host: IpAddr,
-    },
     /// The port requires rights that this process does not have.
     #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
     Forbidden {
@@ -205,13 +219,6 @@ impl BindError {
             io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported => BindError::NoSuchAddress { host },
             _ if error.raw_os_error() == Some(NO_SUCH_FAMILY) => BindError::NoSuchAddress { host },
             _ => BindError::Io { address, error },
-        }
-    }
-
-    fn of_udp(address: SocketAddr, error: io::Error) -> Self {
-        match Self::of(address, error) {
-            BindError::Taken { port, host, .. } => BindError::UdpTaken { port, host },
-            other => other,
         }
     }
 }
