@@ -30,7 +30,9 @@ pub(crate) fn build() -> anyhow::Result<()> {
 pub(crate) fn build_all() -> anyhow::Result<()> {
     build()?;
     build_sdk()?;
-    for package in ["@nowcast/three", "@nowcast/page", "@nowcast/react"] {
+    for package in
+        ["@nowcast/three", "@nowcast/page", "@nowcast/react", "nowcast-server", "@nowcast/world-script"]
+    {
         step::run(&build_line(package))?;
     }
     Ok(())

@@ -70,7 +70,8 @@ enum Command {
     Docs(serve::DocsArgs),
     /// Compare the costs of calls in C with those in Rust, by instructions and by time, and measure calls in Python
     Costs,
-    /// Make everything that is published, below target/dist/out: archives, packages, an image, checksums, licences
+    /// Make everything that a release publishes, below target/dist/out, and publish nothing: archives, packages, an image,
+    /// checksums, licences. With --check, also install and run all of it
     Dist(publish::Args),
     /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
     Conformance(long::ConformanceArgs),

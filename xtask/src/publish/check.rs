@@ -167,7 +167,10 @@ fn wheel_way(places: &Places) -> anyhow::Result<Value> {
     let mut way = way(
         "wheel",
         &root,
-        &["pip install --no-index --find-links wheels nowcast", &format!("nowcast new {WORLD} --serve")],
+        &[
+            "pip install --no-index --find-links wheels nowcast-server",
+            &format!("nowcast new {WORLD} --serve"),
+        ],
     );
     way["says"] = json!([NO_BROWSER]);
     Ok(way)

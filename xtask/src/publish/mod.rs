@@ -1,4 +1,4 @@
-//! `cargo xtask dist` makes everything that would be published, below target/dist.
+//! `cargo xtask dist` is a release without its last step: it makes everything that would be published, below target/dist.
 
 mod archive;
 mod bom;
@@ -119,6 +119,11 @@ fn differing(first: &str, second: &str) -> Vec<String> {
 /// Makes the files of all packages, and lists them. Returns the programs in them with their sizes.
 fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
     tools::require_node()?;
+    let changes = fs::read_to_string(step::root().join("CHANGELOG.md"))?;
+    anyhow::ensure!(
+        changes.contains(&format!("\n## {VERSION}\n")),
+        "CHANGELOG.md has no section for {VERSION}: write what this release changes"
+    );
     let targets = program::named(&args.platforms)?;
     if args.program.is_none() {
         for architecture in targets.iter().filter_map(|target| target.debian) {

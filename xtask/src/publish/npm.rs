@@ -21,9 +21,7 @@ const DEPENDENCIES: [&str; 2] = ["dependencies", "peerDependencies"];
 
 /// Packs all packages into `out/npm`.
 pub(super) fn make_all(places: &Places, programs: &[Program], licences: &Path) -> anyhow::Result<()> {
-    for package in ["nowcast-server", "@nowcast/world-script", "create-nowcast"] {
-        step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
-    }
+    step::run(&["npm", "run", "--silent", "build", "--workspace", "create-nowcast"])?;
     for program in programs {
         pack_program(places, program, Some(licences))?;
     }
@@ -99,8 +97,9 @@ pub(super) fn pack(places: &Places, folder: &str, programs: &[Program]) -> anyho
     npm_pack(places, &stage)
 }
 
-/// Replaces the ranges of Nowcast's own packages by the one version that belongs to this package.
+/// Gives a package the version of the release, and replaces the ranges of Nowcast's own packages by this version.
 fn pin(manifest: &mut Value) {
+    manifest["version"] = json!(VERSION);
     for table in DEPENDENCIES {
         let Some(table) = manifest[table].as_object_mut() else { continue };
         for (name, range) in table.iter_mut() {
@@ -125,10 +124,12 @@ mod tests {
     #[test]
     fn published_packages_name_each_other_in_one_version() {
         let mut manifest = json!({
+            "version": "0.0.0",
             "dependencies": { "nowcast-server": "*", "three": "^0.181.0" },
             "peerDependencies": { "nowcast": "^0.1.0", "@nowcast/three": "^0.1.0", "react": ">=18" },
         });
         pin(&mut manifest);
+        assert_eq!(manifest["version"], VERSION);
         assert_eq!(manifest["dependencies"], json!({ "nowcast-server": VERSION, "three": "^0.181.0" }));
         let peers = json!({ "nowcast": VERSION, "@nowcast/three": VERSION, "react": ">=18" });
         assert_eq!(manifest["peerDependencies"], peers);
