@@ -56,6 +56,14 @@ export function programPath(
   return program;
 }
 
+/**
+ * Returns the program that a user named: by the variable `NOWCAST_BIN`, or, in an npm script, by `config.nowcast` in
+ * package.json, which `nowcast new` writes in a checkout. Without such a name, returns {@link programPath}.
+ */
+export function findProgram(): string {
+  return process.env["NOWCAST_BIN"] ?? process.env["npm_package_config_nowcast"] ?? programPath();
+}
+
 /** Returns an error of starting a program as a `ProgramError` with a cure. */
 export function explainStart(program: string, error: NodeJS.ErrnoException): ProgramError {
   // The file exists, so the missing file is the loader that it names.

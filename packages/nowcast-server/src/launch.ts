@@ -2,10 +2,10 @@
 /** The command `nowcast`: starts the program with the same arguments, and ends with its exit code. */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { explainStart, ProgramError, programPath } from "./index.js";
+import { explainStart, findProgram, ProgramError } from "./index.js";
 
 function launch(): void {
-  const program = programPath();
+  const program = findProgram();
   const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
   child.on("error", (error) => fail(explainStart(program, error)));
   // A terminal sends Ctrl-C to both processes. The program decides when it ends.

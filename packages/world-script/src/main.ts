@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command `nowcast-world`: compiles a world in TypeScript, and serves it. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { explainStart, ProgramError, programPath } from "nowcast-server";
+import { explainStart, findProgram, ProgramError } from "nowcast-server";
 import { WorldCompiler } from "./compiler.js";
 import { BuildError } from "./error.js";
 import { type BuildReport, buildOnce, watchWorld } from "./watch.js";
@@ -39,8 +39,7 @@ function main(args: readonly string[]): void {
 }
 
 function dev(folder: string, flags: readonly string[]): void {
-  // For programs that were built from a checkout.
-  const program = process.env["NOWCAST_BIN"] ?? programPath();
+  const program = findProgram();
   const watched = watchWorld(folder, tell);
   const server = spawn(program, ["serve", folder, ...flags], { stdio: "inherit" });
   server.on("error", (error) => {

@@ -10,7 +10,7 @@ use nowcast_script::TYPES;
 use nowcast_server::is_world_name;
 
 use super::samples::Sample;
-use super::typescript;
+use super::typescript::{self, Checkout};
 use crate::{output, serve};
 
 /// Make a new world: a folder with rules in Luau or TypeScript, tests, and types for editors
@@ -79,7 +79,7 @@ fn serve_flags(given: &[String]) -> Vec<&str> {
 
 fn make_typescript(dir: &Path) -> anyhow::Result<()> {
     let name = dir.file_name().map_or_else(|| "world".into(), |name| name.to_string_lossy());
-    for (path, text) in typescript::files(&name) {
+    for (path, text) in typescript::files(&name, Checkout::find().as_ref()) {
         write(&dir.join(path), &text)?;
     }
     let dir = dir.display();

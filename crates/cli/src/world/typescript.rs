@@ -1,7 +1,7 @@
 //! Worlds in TypeScript: the files of a new one, and modules that are older than their source. The package
 //! `@nowcast/world-script` compiles them; the program needs no compiler.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use nowcast_script::{Sources, text_hash};
@@ -24,24 +24,47 @@ const IGNORED: &str = "node_modules/\n*.luau\n";
 /// The versions of the compiler and its language that `@nowcast/world-script` names as peers.
 const COMPILER: [(&str, &str); 2] = [("typescript", "5.9.3"), ("typescript-to-lua", "1.33.2")];
 
+/// A checkout of Nowcast with a built compiler, in whose folder `target` this program lies. The packages of a new world then come
+/// from the checkout, because they fit the program.
+pub(super) struct Checkout {
+    root: PathBuf,
+    program: PathBuf,
+}
+
+impl Checkout {
+    pub(super) fn find() -> Option<Self> {
+        let program = std::env::current_exe().and_then(|path| path.canonicalize()).ok()?;
+        let root = program.ancestors().nth(3)?.to_owned();
+        root.join("packages/world-script/dist/main.js").is_file().then_some(Self { root, program })
+    }
+}
+
 /// Returns the files of a new world: each file's path in the folder, and its text.
-pub(super) fn files(name: &str) -> Vec<(&'static str, String)> {
+pub(super) fn files(name: &str, checkout: Option<&Checkout>) -> Vec<(&'static str, String)> {
     let mut files: Vec<_> = FILES.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
     files.extend([
-        ("package.json", manifest(name)),
+        ("package.json", manifest(name, checkout)),
         (".gitignore", IGNORED.to_owned()),
         ("README.md", readme(name)),
     ]);
+    // npm copies packages of a checkout instead of linking them, so that they find the compiler.
+    files.extend(checkout.map(|_| (".npmrc", "install-links=true\n".to_owned())));
     files
 }
 
-fn manifest(name: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    let mut packages = json!({ "@nowcast/world-script": version, "nowcast-server": version });
+fn manifest(name: &str, checkout: Option<&Checkout>) -> String {
+    let package = |folder: &str| match checkout {
+        Some(Checkout { root, .. }) => format!("file:{}", root.join("packages").join(folder).display()),
+        None => env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let mut packages = json!({
+        "@nowcast/world-script": package("world-script"),
+        "nowcast-server": package("nowcast-server"),
+    });
     for (package, version) in COMPILER {
         packages[package] = json!(version);
     }
-    let manifest = json!({
+    let mut manifest = json!({
         "name": name,
         "private": true,
         "type": "module",
@@ -54,6 +77,9 @@ fn manifest(name: &str) -> String {
         },
         "devDependencies": packages,
     });
+    if let Some(Checkout { program, .. }) = checkout {
+        manifest["config"] = json!({ "nowcast": program });
+    }
     format!("{manifest:#}\n")
 }
 
@@ -105,7 +131,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packages/world-script/package.json");
         let package: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         assert_eq!(package["peerDependencies"], COMPILER.into_iter().collect::<serde_json::Value>());
-        let manifest: serde_json::Value = serde_json::from_str(&manifest("park")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&manifest("park", None)).unwrap();
         assert_eq!(manifest["devDependencies"]["@nowcast/world-script"], package["version"]);
     }
 
