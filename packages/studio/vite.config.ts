@@ -7,8 +7,9 @@ const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
 const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
-export default defineConfig({
-  base: "/studio/",
+export default defineConfig(({ command }) => ({
+  // The page lies at `/studio/`, perhaps below a base path.
+  base: command === "build" ? "./" : "/studio/",
   resolve: {
     // The sources are used directly, so that the other packages need not be built first.
     alias: [
@@ -37,4 +38,4 @@ export default defineConfig({
       "/assets/": server,
     },
   },
-});
+}));

@@ -34,9 +34,26 @@ function preloadNext(): Plugin {
           .filter((file) => !html.includes(file))
           .map((file) => ({
             tag: "link",
-            attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` },
+            attrs: { rel: "modulepreload", crossorigin: true, href: `./${file}` },
             injectTo: "head",
           }));
+      },
+    },
+  };
+}
+
+/** Writes `room.html`: the page `index.html` for addresses one folder deeper, such as `/r/football`. */
+function roomPage(): Plugin {
+  return {
+    name: "room-page",
+    apply: "build",
+    generateBundle: {
+      order: "post",
+      handler(_, bundle) {
+        const page = bundle["index.html"];
+        if (page?.type !== "asset") throw new Error("the page index.html was not built");
+        const source = String(page.source).replaceAll('"./', '"../');
+        this.emitFile({ type: "asset", fileName: "room.html", source });
       },
     },
   };
@@ -70,9 +87,9 @@ function compress(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [preloadNext(), compress()],
-  // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
-  base: "/",
+  plugins: [preloadNext(), roomPage(), compress()],
+  // Pages may lie below the base path of a server or proxy.
+  base: "./",
   resolve: {
     // The sources are used directly, so that the other packages need not be built first.
     alias: [

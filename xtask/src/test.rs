@@ -76,13 +76,14 @@ const STEPS: &[Step] = &[
     Step { name: "lab", is_asked: |args| args.lab || args.long, run: |args| lab::test(long_form(args)) },
 ];
 
-/// The browser tests of a run without `--browser`: each page, each carrier, and faults of servers.
-const BROWSER_SHORT: [&str; 6] = [
+/// The browser tests of a run without `--browser`: each page, each carrier, a proxy, and faults of servers.
+const BROWSER_SHORT: [&str; 7] = [
     "packages/nowcast/test/browser/carriers.test.ts",
     "packages/site/test/browser/site.browser.test.ts",
     "packages/studio/test/browser/studio.browser.test.ts",
     "packages/viewer/test/browser/killed-server.browser.test.ts",
     "packages/viewer/test/browser/page.browser.test.ts",
+    "packages/viewer/test/browser/proxy.browser.test.ts",
     "packages/viewer/test/browser/two-tabs.browser.test.ts",
 ];
 /// Packages whose behaviour depends on how programs on one machine connect.

@@ -75,7 +75,7 @@ struct Tool {
 }
 
 /// The tools of `cargo xtask test`, in the order of their names.
-const TEST_TOOLS: [Tool; 6] = [
+const TEST_TOOLS: [Tool; 7] = [
     Tool {
         name: CHROMIUM,
         is_installed: || find_chromium().is_some(),
@@ -99,6 +99,16 @@ const TEST_TOOLS: [Tool; 6] = [
         is_installed: || output_of("curl", &["--version"]).is_ok(),
         packages: &["curl"],
         otherwise: "or from curl.se",
+    },
+    Tool {
+        name: "nginx with openssl",
+        is_installed: || {
+            [("nginx", "-v"), ("openssl", "version")]
+                .iter()
+                .all(|(tool, flag)| output_of(tool, &[flag]).is_ok())
+        },
+        packages: &["nginx-light", "openssl"],
+        otherwise: "or from nginx.org",
     },
     Tool {
         name: "script of util-linux",

@@ -46,14 +46,22 @@ enum CarrierName {
 /// Turns the address of a page or of the plain protocol into that of the service.
 fn service(text: &str) -> Result<String, String> {
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(text.to_owned()) };
-    let folder = match scheme {
-        "http" | "https" => "/r/",
-        "ws" | "wss" => "/ws/",
+    let (folder, port) = match scheme {
+        "http" => ("/r/", 80),
+        "https" => ("/r/", 443),
+        "ws" => ("/ws/", 80),
+        "wss" => ("/ws/", 443),
         _ => return Ok(text.to_owned()),
     };
     let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, &rest[place.len()..]));
-    match place.trim_end_matches('/').split_once(folder) {
-        Some((host, name)) => Ok(format!("nowcast://{host}/{name}{query}")),
+    match place.trim_end_matches('/').rsplit_once(folder) {
+        Some((server, name)) => {
+            let (host, base) = server.split_once('/').unwrap_or((server, ""));
+            let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let port = if has_port { String::new() } else { format!(":{port}") };
+            let base = if base.is_empty() { String::new() } else { format!("/{base}") };
+            Ok(format!("nowcast://{host}{port}{base}/{name}{query}"))
+        }
         None => Err(format!(
             "the address names no room: write {scheme}://{}{folder}NAME",
             place.trim_end_matches('/')
@@ -200,6 +208,7 @@ mod tests {
             ("http://localhost:7777/r/plaza", "nowcast://localhost:7777/plaza"),
             ("https://[::1]:7777/r/plaza/?token=a.b", "nowcast://[::1]:7777/plaza?token=a.b"),
             ("ws://box:7777/ws/plaza", "nowcast://box:7777/plaza"),
+            ("https://box.example/game/r/plaza", "nowcast://box.example:443/game/plaza"),
             ("nowcast://box:7777/plaza", "nowcast://box:7777/plaza"),
             ("box/plaza", "box/plaza"),
         ] {

@@ -22,6 +22,7 @@ use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::Retention;
 use nowcast_server::{
     CertificateConfig, Checker, Config, Exposed, Limits, Rules, Server, Timeouts, WorldConfig,
+    parse_base_path,
 };
 use tracing::warn;
 
@@ -66,6 +67,10 @@ pub(crate) struct Args {
     /// Snapshots a second for clients that do not request another rate
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     network_hz: u32,
+
+    /// Path of this server on the host that users open, such as /game/, behind a proxy. The proxy may strip the path
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = parse_base_path)]
+    base_path: String,
 
     /// Number of threads that own client connections. Besides these, each room has one thread [default: half the processors, at
     /// most 8]
@@ -164,7 +169,7 @@ pub(crate) struct Args {
     /// Addresses of a cluster's nats-servers, which store the worlds instead of a folder: nats://USER:PASSWORD@HOST:PORT,
     /// several separated by commas (docs/how-to/cluster.md)
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "NATS", conflicts_with_all = ["data", "no_data"])]
+    #[arg(long, value_name = "NATS", conflicts_with_all = ["data", "no_data", "base_path"])]
     cluster: Option<String>,
 
     /// Name of the cluster, the same on all servers
@@ -276,6 +281,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None if config.cluster.is_some() => "Worlds are stored in the cluster.".to_owned(),
         None => "Worlds are not stored.".to_owned(),
     };
+    let base_path = config.base_path.clone();
+    let base = base_path.trim_end_matches('/');
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
     run_to_end(async {
         let mut stop = pin!(asked_to_stop());
@@ -286,10 +293,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             bound = binding => bound.context("the server cannot start")?.map_err(with_flag)?,
             () = &mut stop => return Ok(ExitCode::SUCCESS),
         };
-        let address = web_address(&server.addresses());
+        let address = web_address(&server.addresses()) + base;
         let first = names.first().map_or("playground", String::as_str);
-        let others: String =
-            for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
+        let others: String = for_other_machines(&advice, &server.addresses(), base)
+            .into_iter()
+            .map(|line| line + "\n")
+            .collect();
         let documents = if docs { format!("The documents are at {address}/docs/\n") } else { String::new() };
         announce(format_args!(
             "Nowcast is at {address}\n\
@@ -450,6 +459,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         retention,
         port: args.port,
         io_threads: args.io_threads.unwrap_or(defaults.io_threads),
+        base_path: args.base_path,
         network_hz: args.network_hz,
         seed: args.seed,
         entry,

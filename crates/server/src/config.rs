@@ -33,6 +33,9 @@ pub struct Config {
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
     pub port: u16,
+    /// The path of the server's addresses on the host that users open: `/`, or a path such as `/game/` behind a proxy. The server
+    /// answers at the root, too, so a proxy may strip the path.
+    pub base_path: String,
     /// The number of threads that own the connections of clients. Besides these, each room has one thread. The default is half
     /// of the processors, at least 1 and at most 8.
     pub io_threads: NonZeroUsize,
@@ -87,6 +90,7 @@ impl Default for Config {
             services: Vec::new(),
             hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 7777,
+            base_path: "/".to_owned(),
             io_threads: default_io_threads(),
             network_hz: 10,
             seed: 1,
@@ -109,6 +113,24 @@ impl Default for Config {
             checker: None,
         }
     }
+}
+
+/// Parses a base path. Adds the slashes at both ends.
+///
+/// # Errors
+///
+/// A part of the path has other characters than `a-z A-Z 0-9 . _ -`.
+pub fn parse_base_path(text: &str) -> Result<String, String> {
+    let parts = text.split('/').filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            if is_name(part) {
+                Ok(part)
+            } else {
+                Err(format!("'{part}' is no part of a path: use a-z A-Z 0-9 . _ -, as in /game/"))
+            }
+        })
+        .try_fold("/".to_owned(), |path, part| Ok(path + part? + "/"))
 }
 
 /// Maximum number of I/O threads by default.
@@ -245,6 +267,9 @@ impl Config {
                 NETWORK_HZ.start(),
                 NETWORK_HZ.end()
             ));
+        }
+        if parse_base_path(&self.base_path)? != self.base_path {
+            return Err(format!("the base path '{}' does not begin and end with a slash", self.base_path));
         }
         if self.hosts.is_empty() {
             return Err("there is no address to listen on".into());

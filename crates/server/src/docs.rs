@@ -26,6 +26,8 @@ const FILES_MAX: usize = 20_000;
 /// The files of a built site. Only files that existed when the server started are served, so no address leaves the folder.
 pub(crate) struct DocumentFiles {
     files: HashMap<String, PathBuf>,
+    /// The base path of the server.
+    base: String,
 }
 
 impl DocumentFiles {
@@ -34,7 +36,7 @@ impl DocumentFiles {
     /// # Errors
     ///
     /// The folder cannot be read, or holds no site that was built for the address `/docs/`.
-    pub(crate) fn open(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn open(folder: &Path, base: &str) -> Result<Self, String> {
         let shown = folder.display();
         let index = std::fs::read_to_string(folder.join("index.html")).map_err(|error| {
             format!("the documents in {shown} cannot be read: index.html: {error}. `cargo xtask docs --served` builds them")
@@ -69,7 +71,7 @@ impl DocumentFiles {
                 ));
             }
         }
-        Ok(Self { files })
+        Ok(Self { files, base: base.to_owned() })
     }
 
     /// Returns the name of the file at an address. A folder's page is its `index.html`.
@@ -91,11 +93,15 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     };
     let path = path.as_ref();
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let smaller = documents.files.get(&format!("{path}.gz")).filter(|_| accepts(accepted, "gzip"));
+    let base = &documents.base;
+    let is_moved = base != "/" && [".html", ".js", ".css"].iter().any(|suffix| path.ends_with(suffix));
+    let smaller = documents.files.get(&format!("{path}.gz"));
+    let smaller = smaller.filter(|_| !is_moved && accepts(accepted, "gzip"));
     let file = smaller.unwrap_or(&documents.files[path]);
     let read =
         async { Ok::<_, std::io::Error>((tokio::fs::metadata(file).await?, tokio::fs::read(file).await?)) };
     let (metadata, content) = match read.await {
+        Ok((metadata, content)) if is_moved => (metadata, move_addresses(content, base)),
         Ok(read) => read,
         Err(error) => {
             tracing::warn!(%error, file = %file.display(), "cannot read a page of the documents");
@@ -119,6 +125,15 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     ];
     let coding = smaller.map(|_| [(CONTENT_ENCODING, "gzip")]);
     (tags, describing, coding, content).into_response()
+}
+
+/// Puts the base path before the addresses of the site, which was built for `/docs/`.
+fn move_addresses(content: Vec<u8>, base: &str) -> Vec<u8> {
+    let Ok(mut text) = String::from_utf8(content) else { return Vec::new() };
+    for sign in ['"', '\'', '`', '('] {
+        text = text.replace(&format!("{sign}/docs/"), &format!("{sign}{base}docs/"));
+    }
+    text.into_bytes()
 }
 
 /// Returns the content type of a file of the site, by its suffix.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Request, State};
-use axum::http::StatusCode;
+use axum::extract::{OriginalUri, Path, Request, State};
 use axum::http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
     ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
@@ -27,7 +27,7 @@ use crate::shared::{Host, Shared};
 use crate::studio;
 use crate::web;
 
-/// Builds the routes of a server.
+/// Builds the routes of a server, also below its base path. They stay at the root, too, because some proxies strip the path.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let pages = Router::new()
         .route("/healthz", get(healthz))
@@ -35,20 +35,32 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/rooms", get(list_rooms))
         .route("/api/worlds", get(list_worlds))
         .route("/assets/{name}", get(show_asset))
-        .route("/docs", get(async || Redirect::permanent("/docs/")))
+        .route("/docs", get(async || Redirect::permanent("docs/")))
         .route("/docs/", get(show_documents))
         .route("/docs/{*path}", get(show_document))
         .merge(studio::router())
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));
-    Router::new()
+    let routes = Router::new()
         .route("/ws/{room}", get(join))
         .route("/nowcast/{room}", get(admission::answer))
         .merge(pages)
         .layer(from_fn_with_state(Arc::clone(&shared), check_host))
-        .layer(from_fn(harden))
-        .with_state(shared)
+        .layer(from_fn(harden));
+    let routes = match shared.config.base_path.as_str() {
+        "/" => routes,
+        base => Router::new()
+            .route(base.trim_end_matches('/'), get(redirect_to_folder))
+            .nest(base, routes.clone())
+            .merge(routes),
+    };
+    routes.with_state(shared)
+}
+
+/// Redirects to the same address with a slash at its end.
+async fn redirect_to_folder(uri: Uri) -> Redirect {
+    Redirect::permanent(&format!("{}/", uri.path().rsplit('/').next().unwrap_or_default()))
 }
 
 /// Rejects requests that do not name their host exactly once (RFC 9112, section 3.2).
@@ -94,8 +106,8 @@ async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: N
 fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     let peer = request.extensions().get::<Peer>()?;
     let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
-    let path = request.uri().path_and_query()?;
-    let address = format!("https://{}{path}", Host::of(request)?);
+    let OriginalUri(uri) = request.extensions().get()?;
+    let address = format!("https://{}{}", Host::of(request)?, uri.path_and_query()?);
     (is_page && shared.sessions.admission.wants_encryption(*peer)).then_some(address)
 }
 

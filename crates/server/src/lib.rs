@@ -84,7 +84,7 @@ mod web;
 mod worlds;
 
 pub use checker::{CheckRules, Checked, Checker, Diagnostic};
-pub use config::{Config, Exposed, Timeouts};
+pub use config::{Config, Exposed, Timeouts, parse_base_path};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, admission};

@@ -101,8 +101,12 @@ impl Server {
         config.check().map_err(BindError::Config)?;
         let (catalogue, watchers) = worlds::offer(&config.worlds)?;
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
-        let documents =
-            config.docs.as_deref().map(DocumentFiles::open).transpose().map_err(BindError::Config)?;
+        let documents = config
+            .docs
+            .as_deref()
+            .map(|folder| DocumentFiles::open(folder, &config.base_path))
+            .transpose()
+            .map_err(BindError::Config)?;
         let config = Arc::new(config);
         let certificates = Certificates::new(&config.certificate)?;
         let (persistence, cluster) = open_store(&config).await?;

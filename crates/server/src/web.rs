@@ -40,21 +40,21 @@ pub(crate) fn router() -> Router<Arc<Shared>> {
         .route("/", get(client))
         .route("/r/{room}", get(room))
         .route("/lab", get(lab))
-        .route("/studio", get(async || Redirect::permanent("/studio/")))
+        .route("/studio", get(async || Redirect::permanent("studio/")))
         .route("/studio/", get(studio))
         .route("/studio/{*path}", get(studio_file))
         .route("/{*path}", get(file))
 }
 
-/// The start page, and the page of rooms. The client reads the room from its address.
+/// The start page.
 async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     page("index.html", &shared, &request)
 }
 
-/// The page of a room. If the address has capital letters, the page enters the room in lower case, and says so. For a name
+/// The page of a room: the start page, with the addresses of its files one folder higher. If the address has capital letters, the page enters the room in lower case, and says so. For a name
 /// that no room can have, the answer is 404, and the page shows the start screen with the reason.
 async fn room(State(shared): State<Arc<Shared>>, Path(name): Path<String>, request: Request) -> Response {
-    let mut response = page("index.html", &shared, &request);
+    let mut response = page("room.html", &shared, &request);
     if !is_room_name(&name.trim().to_lowercase()) {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }

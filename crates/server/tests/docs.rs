@@ -47,7 +47,7 @@ async fn documents_are_served_below_their_address_and_nothing_outside_of_their_f
     assert!(home.contains("content-type: text/html; charset=utf-8"), "{home}");
     assert!(home.contains("frame-src 'self'"), "{home}");
     assert!(home.ends_with("</script>"), "{home}");
-    assert!(server.get("/docs").await.contains("location: /docs/"));
+    assert!(server.get("/docs").await.contains("location: docs/"));
     assert!(server.get("/docs/measurements/").await.contains("<p>Measured</p>"), "a folder's page");
     let packed = server.get_with("/docs/measurements/", "Accept-Encoding: br, gzip\r\n").await;
     assert!(packed.contains("content-encoding: gzip") && packed.contains("packed"), "{packed}");
@@ -65,6 +65,23 @@ async fn documents_are_served_below_their_address_and_nothing_outside_of_their_f
     }
     let room = server.get("/r/docs").await;
     assert!(!room.contains("frame-ancestors 'none'"), "{room}");
+}
+
+#[tokio::test]
+async fn addresses_of_the_documents_get_the_base_path_and_texts_do_not() {
+    let site = Site::new("<script src=\"/docs/assets/app.1.js\"></script><code>/docs/</code>");
+    std::fs::write(site.0.join("index.html.gz"), "packed").expect("the file can be written");
+    let folder = site.0.clone();
+    let server = TestServer::with(|config| {
+        config.docs = Some(folder);
+        config.base_path = "/game/".to_owned();
+    })
+    .await;
+    let home = server.get_with("/game/docs/", "Accept-Encoding: gzip\r\n").await;
+    let expected = "<script src=\"/game/docs/assets/app.1.js\"></script><code>/docs/</code>";
+    assert!(home.ends_with(expected), "{home}");
+    let script = server.get("/game/docs/assets/app.1.js").await;
+    assert!(script.starts_with("HTTP/1.1 200"), "{script}");
 }
 
 #[tokio::test]

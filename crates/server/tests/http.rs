@@ -1,6 +1,8 @@
 //! HTTP answers to browsers and operators.
 
-use crate::common::TestServer;
+use nowcast_server::{BindError, Config, Server};
+
+use crate::common::{TestServer, config};
 
 #[tokio::test]
 async fn pages_carry_a_strict_policy_and_forbid_sniffing() {
@@ -39,6 +41,29 @@ async fn unknown_paths_are_not_found() {
 }
 
 #[tokio::test]
+async fn every_address_also_exists_below_the_base_path() {
+    let server = TestServer::with(|config| config.base_path = "/game/".to_owned()).await;
+    for (path, location) in [("/game", "game/"), ("/game/studio", "studio/"), ("/game/docs", "docs/")] {
+        let answer = server.get(path).await;
+        assert!(answer.starts_with("HTTP/1.1 308"), "{answer}");
+        assert!(answer.contains(&format!("location: {location}\r\n")), "{answer}");
+    }
+    for path in ["", "r/plaza", "api/worlds", "nowcast/plaza", "studio/api/session", "metrics"] {
+        for base in ["/", "/game/"] {
+            let answer = server.get(&format!("{base}{path}")).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{base}{path}: {answer}");
+        }
+        let elsewhere = server.get(&format!("/other/{path}")).await;
+        assert!(elsewhere.starts_with("HTTP/1.1 404"), "{path}: {elsewhere}");
+    }
+    // A request of another machine.
+    let metrics = server.get_with("/game/metrics", "X-Forwarded-For: 203.0.113.7\r\n").await;
+    assert!(metrics.starts_with("HTTP/1.1 403"), "{metrics}");
+    let mistake = Config { base_path: "/game".to_owned(), ..config() };
+    assert!(matches!(Server::bind(mistake).await, Err(BindError::Config(cause)) if cause.contains("slash")));
+}
+
+#[tokio::test]
 async fn health_and_metrics_are_served_from_the_start() {
     let server = TestServer::start().await;
     assert!(server.get("/healthz").await.ends_with("\r\n\r\nok\n"));
@@ -73,7 +98,7 @@ async fn health_and_metrics_are_served_from_the_start() {
 async fn the_built_client_is_cached_compressed_and_typed() {
     let server = TestServer::start().await;
     let page = server.get("/").await;
-    let Some((_, rest)) = page.split_once("src=\"/assets/") else {
+    let Some((_, rest)) = page.split_once("src=\"./assets/") else {
         eprintln!("NOT TESTED: the web client is not built (cargo xtask build)");
         return;
     };

@@ -61,7 +61,7 @@ export class NowcastWorldElement extends HTMLElement {
 
   #travel(page: WorldPage, portal: Portal): void {
     this.#portal = portal;
-    this.setAttribute("src", new URL(`/r/${portal.room}`, page.world.serverOrigin).href);
+    this.setAttribute("src", `${page.world.serverUrl}/r/${portal.room}`);
   }
 
   #leave(): void {

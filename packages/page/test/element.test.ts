@@ -13,7 +13,7 @@ class Page {
   readonly events = new Emitter<Record<string, { payload: unknown }>>();
   readonly acts: unknown[] = [];
   readonly world = {
-    serverOrigin: "https://example.org",
+    serverUrl: "https://example.org",
     ready: Promise.resolve(),
     on: (type: string, listener: (event: { payload: unknown }) => void) => this.events.on(type, listener),
     act: async (...given: unknown[]) => void this.acts.push(given),

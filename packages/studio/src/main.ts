@@ -25,7 +25,7 @@ function tab(name: string, label: string, make: TabEntry["make"]): TabEntry {
 }
 
 async function main(): Promise<void> {
-  const api = new StudioApi("/studio/api", (url, init) => fetch(url, init));
+  const api = new StudioApi("api", (url, init) => fetch(url, init));
   api.token = takeToken();
   const session = await open(api);
   const shell = new Shell(api, session, TABS);

@@ -58,7 +58,7 @@ export class WorldView implements PoseSource {
     const { scene, server, kinds = {}, ...rest } = options;
     this.#kinds = kinds;
     this.#ownsScene = scene === undefined;
-    this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server ?? world.serverOrigin) });
+    this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server ?? world.serverUrl) });
     this.#listen();
     if (world.definition) this.scene.define(world.definition);
     for (const player of world.players.values()) this.#called(player);

@@ -1,6 +1,7 @@
 import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
 import {
+  basePath,
   DEFAULT_ROOM,
   readAddress,
   readMoment,
@@ -34,6 +35,13 @@ declare global {
 
 function main(): void {
   const address = readAddress(window.location.pathname, window.location.search);
+  const showRoom = (room: string) => {
+    const { pathname, search } = window.location;
+    // A relative address of the icon would change with the address of the page.
+    for (const icon of document.querySelectorAll<HTMLLinkElement>("link[rel=icon]"))
+      icon.setAttribute("href", icon.href);
+    window.history.replaceState(null, "", `${basePath(pathname)}r/${room}${search}`);
+  };
   const settings = loadSettings();
   // Options in the address apply to this visit; they are stored only if the user changes a setting.
   if (address.name !== undefined) settings.name = address.name;
@@ -91,7 +99,7 @@ function main(): void {
     sentTo: (to) => {
       viewer.leave();
       room = to;
-      window.history.replaceState(null, "", `/r/${to}${window.location.search}`);
+      showRoom(to);
       enter(to);
     },
   };
@@ -103,7 +111,7 @@ function main(): void {
     viewer.change({ name });
     if (chosenRoom !== room) askedRoom = undefined;
     room = chosenRoom;
-    window.history.replaceState(null, "", `/r/${chosenRoom}${window.location.search}`);
+    showRoom(chosenRoom);
     enter(chosenRoom);
   });
   new SettingsPanel(viewer, leave);
@@ -124,7 +132,7 @@ function main(): void {
   } else if (address.enter || address.at !== undefined) {
     start.skip();
     if (room !== undefined && askedRoom !== undefined) {
-      window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
+      showRoom(room);
     }
     // The first picture takes by far the longest. If the page joined before the first picture, the drawing time would
     // be measured as a delay of the network.

@@ -31,6 +31,11 @@ function stunOf(server: string | null): string | undefined {
   return server !== null && /^[a-z0-9.-]{1,200}(:\d{1,5})?$/i.test(server) ? `stun:${server}` : undefined;
 }
 
+/** The path below which the server of a page serves: `/`, or a base path such as `/game/`. */
+export function basePath(pathname: string): string {
+  return pathname.replace(/\/r\/[^/]+$/, "/").replace(/[^/]*$/, "");
+}
+
 export function readAddress(pathname: string, search: string): PageAddress {
   const query = new URLSearchParams(search);
   const hz = parseHz(query.get("hz"));
@@ -65,7 +70,7 @@ export function readRoom(pathname: string): {
   readonly asked: string | undefined;
   readonly room: string | undefined;
 } {
-  const encoded = /^\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
+  const encoded = /\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
   if (encoded === undefined) return { asked: undefined, room: undefined };
   const asked = decode(encoded);
   const room = asked.toLowerCase();
@@ -94,14 +99,14 @@ export function readMoment(text: string | null): string | undefined {
 }
 
 /** The address of a room, or of its history, on the server of this page. */
-export function worldAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
+export function worldAddress(page: Pick<Location, "origin" | "pathname">, room: string, at?: string): string {
   const name = at === undefined ? room : `${room}.${at}`;
-  return `${page.origin}/r/${name}`;
+  return `${page.origin}${basePath(page.pathname)}r/${name}`;
 }
 
 /** The address to share with other people, who can then join this room or see its history. */
-export function shareAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
-  const address = `${page.origin}/r/${room}`;
+export function shareAddress(page: Pick<Location, "origin" | "pathname">, room: string, at?: string): string {
+  const address = `${page.origin}${basePath(page.pathname)}r/${room}`;
   return at === undefined ? address : `${address}?at=${at}`;
 }
 

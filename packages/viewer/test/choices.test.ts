@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { ERROR_CODES } from "../../nowcast/src/errors/nowcast-error.js";
 import { isRefusal } from "../../page/src/hud/close-reason.js";
 import {
+  basePath,
   readAddress,
   readMoment,
   readRoom,
@@ -23,7 +24,21 @@ it("room_in_path_is_lower_cased_and_refused_if_no_room_can_have_that_name", () =
   expect(readRoom("/r/%E0%A4%A")).toEqual({ asked: "%E0%A4%A", room: undefined });
   expect(readAddress("/r/ABC", "")).toMatchObject({ room: "abc", askedRoom: "ABC" });
   expect(readAddress("/r/abc", "").askedRoom).toBeUndefined();
-  expect(worldAddress({ origin: "https://example.org" }, "plaza")).toBe("https://example.org/r/plaza");
+});
+
+it("the addresses of rooms stay below the path at which the page is served", () => {
+  const origin = "https://example.org";
+  for (const [pathname, base] of [
+    ["/", "/"],
+    ["/r/barn", "/"],
+    ["/game/", "/game/"],
+    ["/game/r/barn", "/game/"],
+    ["/r/r/barn", "/r/"],
+  ] as const) {
+    expect(basePath(pathname), pathname).toBe(base);
+    expect(worldAddress({ origin, pathname }, "plaza"), pathname).toBe(`${origin}${base}r/plaza`);
+  }
+  expect(readRoom("/game/r/barn").room).toBe("barn");
 });
 
 it("names a room so that the server finds the requested world", () => {
@@ -36,7 +51,7 @@ it("names a room so that the server finds the requested world", () => {
 });
 
 it("takes a moment of the past from the query, and gives the room's past a name of its own", () => {
-  const page = { protocol: "http:", host: "localhost:7777", origin: "http://localhost:7777" };
+  const page = { origin: "http://localhost:7777", pathname: "/r/plaza" };
   expect(readAddress("/r/plaza", "?at=-5m").at).toBe("-5m");
   expect(readAddress("/r/plaza", "").at).toBeUndefined();
   expect(readMoment("2026-11-23T10:00Z")).toBe("20261123T1000Z");

@@ -30,16 +30,20 @@ impl Encryption {
 }
 
 /// Returns the addresses for people on other machines, and the reasons why these may not work.
-pub(super) fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
+pub(super) fn for_other_machines(
+    encryption: &Encryption,
+    addresses: &[SocketAddr],
+    base: &str,
+) -> Vec<String> {
     let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
     let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
     let place = reachable.first().map_or_else(
         || format!("ADDRESS-OF-THIS-MACHINE:{}", first.port()),
         |address| SocketAddr::new(*address, first.port()).to_string(),
-    );
+    ) + base;
     match encryption {
         Encryption::Certificate => {
-            vec![format!("Other machines open https://HOST:{}, with the host that the certificate names.", first.port())]
+            vec![format!("Other machines open https://HOST:{}{base}, with the host that the certificate names.", first.port())]
         }
         Encryption::SelfSigned => vec![format!(
             "Other machines open https://{place}. Their browsers warn once, because no authority signed the certificate: continue anyway."

@@ -365,6 +365,31 @@ fn a_server_whose_udp_port_is_taken_serves_websocket_and_says_so_once() {
     assert!(causes[0].contains(&format!("cannot open UDP port {port}")), "{said}");
 }
 
+#[test]
+fn addresses_with_a_base_path_are_printed_and_reach_the_server() {
+    let arguments = ["serve", "--no-data", "--port", "0", "--base-path", "game"];
+    let mut server = nowcast(&arguments).spawn().expect("the program starts");
+    let mut printed = String::new();
+    let stdout = server.stdout.as_mut().expect("the standard output is piped");
+    BufReader::new(stdout).read_line(&mut printed).expect("the server prints its address");
+    let address = printed.trim().strip_prefix("Nowcast is at ").expect("the first line has the address");
+    assert!(address.ends_with("/game"), "{printed}");
+    let room = format!("{}/playground", address.replacen("http", "nowcast", 1));
+    let pings: Vec<Output> = ["webtransport", "websocket"]
+        .map(|carrier| nowcast(&["ping", &room, "--count", "1", "--carrier", carrier]).output())
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .expect("the program starts");
+    let _ = server.kill();
+    let _ = server.wait();
+    for ping in pings {
+        assert!(ping.status.success(), "{ping:?}");
+    }
+    let (code, said) = mistake(&["serve", "--base-path", "/a b/"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("'a b' is no part of a path"), "{said}");
+}
+
 /// Maximum wait on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -1,4 +1,5 @@
-//! Addresses of services: `nowcast://HOST[:PORT]/NAME`, `HOST[:PORT]/NAME`, or `NAME` on this machine.
+//! Addresses of services: `nowcast://HOST[:PORT]/NAME`, `HOST[:PORT]/NAME`, or `NAME` on this machine. A base path may stand
+//! before the name, if there is a port.
 
 use std::net::IpAddr;
 
@@ -12,6 +13,8 @@ pub(super) struct Address {
     /// The host as written, without brackets; `localhost` if it was omitted.
     pub(super) host: String,
     pub(super) port: Option<u16>,
+    /// The path below which the endpoint is served: `/`, or `/game/`. Name servers do not know such a path, so it needs a port.
+    pub(super) base: String,
     pub(super) name: String,
 }
 
@@ -35,9 +38,12 @@ impl Address {
         if url.scheme() != "nowcast" {
             return Err(bad(format!("the scheme is '{}'", url.scheme())));
         }
-        let name = url.path().trim_start_matches('/');
+        let (base, name) = url.path().rsplit_once('/').unwrap_or_default();
         if !is_name(name) {
             return Err(bad("the name is not 1 to 64 of a-z A-Z 0-9 . _ -".into()));
+        }
+        if !base.is_empty() && url.port().is_none() {
+            return Err(bad("a path before the name needs a port".into()));
         }
         let host = match url.host() {
             None | Some(Host::Domain("")) => "localhost".to_owned(),
@@ -45,7 +51,7 @@ impl Address {
             Some(Host::Ipv4(address)) => address.to_string(),
             Some(Host::Ipv6(address)) => address.to_string(),
         };
-        Ok(Self { host, port: url.port(), name: name.to_owned() })
+        Ok(Self { host, port: url.port(), base: format!("{base}/"), name: name.to_owned() })
     }
 
     /// Whether the address names this machine.
@@ -62,6 +68,13 @@ impl Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_before_the_name_is_the_base_path() {
+        let address = Address::parse("host:443/games/one/plaza").unwrap();
+        assert_eq!((address.base.as_str(), address.name.as_str()), ("/games/one/", "plaza"));
+        assert_eq!(Address::parse("nowcast://host:443/plaza").unwrap().base, "/");
+    }
 
     #[test]
     fn addresses_are_parsed_in_their_usual_notations() {

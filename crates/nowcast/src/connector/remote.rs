@@ -121,7 +121,8 @@ impl Remote {
         let place = url.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
         let (host, port) = place.ok_or_else(|| self.nonsense("an invalid origin of a moved service"))?;
         let host = host.trim_matches(['[', ']']).to_owned();
-        let address = Address { host, port: Some(port), name: self.address.name.clone() };
+        let address =
+            Address { host, port: Some(port), base: "/".to_owned(), name: self.address.name.clone() };
         Ok(Remote { address, port, ..self.clone() })
     }
 
@@ -188,7 +189,9 @@ impl Remote {
         };
         // Each attempt has its own socket, because a change of network may have made an old socket useless.
         let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
-        let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
+        // A proxy with a base path forwards TCP only, so the path at the UDP port has none.
+        let url = self.url("https", *port, "/", opening);
+        let url = Url::parse(&url).map_err(|error| self.broken(&error))?;
         let (tls, server) = (client_config(hashes, ALPN), SocketAddr::new(offer.ip, *port));
         let opened = connect_webtransport(socket, tls, server, &self.address.host, url).await;
         opened.map_err(|error| self.broken(&error))
@@ -218,7 +221,10 @@ impl Remote {
     where
         S: OverTcp + 'static,
     {
-        let uri = self.url(scheme, self.port, opening).parse().map_err(|error| self.broken(&error))?;
+        let uri = self
+            .url(scheme, self.port, &self.address.base, opening)
+            .parse()
+            .map_err(|error| self.broken(&error))?;
         let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
         let upgrading = client_async_with_config(request, stream, Some(websocket_config()));
         match upgrading.with_subscriber(Dispatch::none()).await {
@@ -254,7 +260,7 @@ impl Remote {
             .await
             .map_err(|error| self.broken(&error))?;
         let connection = tokio::spawn(connection);
-        let request = Request::get(self.path(opening))
+        let request = Request::get(self.path(&self.address.base, opening))
             .header(HOST, format!("{}:{}", self.address.host_in_url(), self.port))
             .body(Empty::<Bytes>::new())
             .map_err(|error| self.broken(&error))?;
@@ -269,25 +275,25 @@ impl Remote {
         serde_json::from_slice(&body).map_err(|error| self.broken(&error))
     }
 
-    fn path(&self, opening: Opening) -> String {
+    fn path(&self, base: &str, opening: Opening) -> String {
         let name = &self.address.name;
         match (&self.token, opening) {
-            (_, Opening::Resuming) => format!("/nowcast/{name}?resume=1"),
+            (_, Opening::Resuming) => format!("{base}nowcast/{name}?resume=1"),
             (Some(token), Opening::Beginning) => {
                 let query = serde_urlencoded::to_string([("token", token)]).unwrap_or_default();
-                format!("/nowcast/{name}?{query}")
+                format!("{base}nowcast/{name}?{query}")
             }
-            (None, Opening::Beginning) => format!("/nowcast/{name}"),
+            (None, Opening::Beginning) => format!("{base}nowcast/{name}"),
         }
     }
 
-    fn url(&self, scheme: &str, port: u16, opening: Opening) -> String {
-        format!("{scheme}://{}:{port}{}", self.address.host_in_url(), self.path(opening))
+    fn url(&self, scheme: &str, port: u16, base: &str, opening: Opening) -> String {
+        format!("{scheme}://{}:{port}{}", self.address.host_in_url(), self.path(base, opening))
     }
 
     /// The service at this endpoint, for the memory of endpoints.
     fn service(&self) -> String {
-        format!("{}/{}", self.place(), self.address.name)
+        format!("{}{}{}", self.place(), self.address.base, self.address.name)
     }
 
     fn place(&self) -> String {

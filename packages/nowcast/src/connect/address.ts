@@ -5,7 +5,7 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 
 const PORT = 7777;
-const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9.-]*)(?::(\d{1,5}))?\/([^/?#]+)$/;
+const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9.-]*)(?::(\d{1,5}))?(\/(?:[^?#]+\/)?)([^/?#]+)$/;
 const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -13,6 +13,8 @@ export interface Address {
   /** The host as it is written in addresses: IPv6 in brackets. */
   readonly host: string;
   readonly port: number;
+  /** The path below which the endpoint is served: `/`, or `/game/`. */
+  readonly base: string;
   readonly name: string;
   /** Whether TCP connections use TLS. */
   readonly isEncrypted: boolean;
@@ -28,17 +30,19 @@ export function isLoopbackHost(host: string): boolean {
 
 /**
  * Parses `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
- * endpoint. A `nowcast:` address uses plain HTTP for this machine, and for the host of a page that was loaded over
+ * endpoint. An endpoint below a base path has the path before the name, or before `nowcast`. A `nowcast:` address uses plain HTTP for this machine, and for the host of a page that was loaded over
  * plain HTTP.
  */
 export function readAddress(url: string): Address {
   const page = typeof location === "undefined" ? undefined : location;
   const parts = NOWCAST.exec(url);
   if (parts !== null) {
-    const [, host = "", port, name = ""] = parts;
+    const [, host = "", port, base = "/", name = ""] = parts;
+    // Name servers know no paths.
+    if (base !== "/" && port === undefined) throw misuse(url);
     const there = host === "" ? "localhost" : host.toLowerCase();
     const isPlain = isLoopbackHost(there) || (page?.protocol === "http:" && page.hostname === there);
-    return check(url, { host: there, port: Number(port ?? PORT), name, isEncrypted: !isPlain });
+    return check(url, { host: there, port: Number(port ?? PORT), base, name, isEncrypted: !isPlain });
   }
   const isBareName = isName(url) && page !== undefined;
   let parsed: URL;
@@ -47,11 +51,11 @@ export function readAddress(url: string): Address {
   } catch {
     throw misuse(url);
   }
-  const name = /^\/nowcast\/([^/]+)$/.exec(parsed.pathname)?.[1] ?? "";
+  const [, base = "/", name = ""] = /^(\/(?:.+\/)?)nowcast\/([^/]+)$/.exec(parsed.pathname) ?? [];
   if (!/^https?:$/.test(parsed.protocol)) throw misuse(url);
   const isEncrypted = parsed.protocol === "https:";
   const port = Number(parsed.port || (isEncrypted ? 443 : 80));
-  return check(url, { host: parsed.hostname, port, name, isEncrypted });
+  return check(url, { host: parsed.hostname, port, base, name, isEncrypted });
 }
 
 function check(url: string, address: Address): Address {
@@ -72,11 +76,11 @@ export function withoutQuery(url: string | URL): string {
 
 /** The URL of the name at an endpoint, with a scheme of HTTP or WebSocket. */
 export function addressUrl(
-  { host, port, name }: Pick<Address, "host" | "port" | "name">,
+  { host, port, base, name }: Pick<Address, "host" | "port" | "base" | "name">,
   scheme: "http" | "https" | "ws" | "wss",
   query: Record<string, string | undefined>,
 ): string {
-  const url = new URL(`${scheme}://${host}:${port}/nowcast/${name}`);
+  const url = new URL(`${scheme}://${host}:${port}${base}nowcast/${name}`);
   for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, value);
   return url.href;
 }

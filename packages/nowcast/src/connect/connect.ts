@@ -178,7 +178,8 @@ class Endpoint implements Offers {
     if (webtransport === undefined) {
       return Promise.reject(new NowcastError("network", "the endpoint no longer offers WebTransport"));
     }
-    const url = addressUrl({ ...this.#address, port: webtransport.port }, "https", this.#query);
+    // A proxy with a base path forwards TCP only, so the path at the UDP port has none.
+    const url = addressUrl({ ...this.#address, port: webtransport.port, base: "/" }, "https", this.#query);
     return openWebTransport(url, webtransport.certificateHashes, signal);
   }
 

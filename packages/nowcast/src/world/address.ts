@@ -2,21 +2,21 @@ import { readAddress, withoutQuery } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
 /** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/how-to/server.md`). */
-const ROOM = /^\/r\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
+const ROOM = /^(\/(?:.+\/)?)r\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 /** The room that a server's first page shows. */
 const FIRST_ROOM = "plaza";
 
 /**
  * Returns the address of a world's session: `http://HOST/nowcast/ROOM`. Accepts the address of a server's first page, and
- * `http://HOST/r/ROOM`. In a page, a path is enough. An address `nowcast://HOST/ROOM` stays as it is, without its query.
+ * `http://HOST/r/ROOM`, also below a base path. In a page, a path is enough. An address `nowcast://HOST/ROOM` stays as it is, without its query.
  */
 export function sessionUrl(url: string | URL): string {
   const shown = withoutQuery(url);
   if (/^nowcast:/i.test(shown)) return shown;
-  const base = typeof location === "undefined" ? undefined : location.href;
+  const page = typeof location === "undefined" ? undefined : location.href;
   let parsed: URL;
   try {
-    parsed = new URL(url, base);
+    parsed = new URL(url, page);
   } catch {
     throw new NowcastError("misuse", `"${shown}" is not an address such as nowcast://localhost:7777/plaza`);
   }
@@ -25,14 +25,15 @@ export function sessionUrl(url: string | URL): string {
       cure: "use nowcast://HOST:PORT/ROOM",
     });
   }
-  const room = parsed.pathname === "/" ? FIRST_ROOM : ROOM.exec(parsed.pathname)?.[1];
+  const path = parsed.pathname === "/" ? `/r/${FIRST_ROOM}` : parsed.pathname;
+  const [, base, room] = ROOM.exec(path) ?? [];
   if (!/^https?:$/.test(parsed.protocol) || room === undefined) {
     throw new NowcastError(
       "misuse",
       `"${shown}" names no room: use nowcast://HOST:PORT/ROOM with 1 to 32 of a–z 0–9 - _`,
     );
   }
-  return `${parsed.origin}/nowcast/${room}`;
+  return `${parsed.origin}${base}nowcast/${room}`;
 }
 
 /** Returns the token in the address of an invitation, such as `https://HOST/r/ROOM?token=…`. */
@@ -41,8 +42,8 @@ export function tokenIn(url: string | URL): string | undefined {
   return new URLSearchParams(query).get("token") ?? undefined;
 }
 
-/** Returns the origin of the server of an address that {@link sessionUrl} returned. */
-export function serverOrigin(url: string): string {
-  const { host, port, isEncrypted } = readAddress(url);
-  return new URL(`http${isEncrypted ? "s" : ""}://${host}:${port}`).origin;
+/** Returns the address of a server's first page, without the last slash, for an address that {@link sessionUrl} returned. */
+export function serverUrl(url: string): string {
+  const { host, port, base, isEncrypted } = readAddress(url);
+  return new URL(base, `http${isEncrypted ? "s" : ""}://${host}:${port}`).href.slice(0, -1);
 }

@@ -118,7 +118,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
 
   /** `open` begins to join. Its code is loaded while the first session is being opened. */
   constructor(
-    readonly serverOrigin: string,
+    readonly serverUrl: string,
     address: string,
     { name, networkHz, role = "player", seat, motions }: JoinOptions,
     open: Promise<OpenSession>,
@@ -476,7 +476,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     if (isFinal && this.isAwaited) return;
     this.#hasWarned = true;
     const outcome = isFinal ? "was not joined" : "is tried again until it answers";
-    console.warn(`nowcast: ${error.message}. The world at ${this.serverOrigin} ${outcome}.`);
+    console.warn(`nowcast: ${error.message}. The world at ${this.serverUrl} ${outcome}.`);
   }
 
   #claim(): SeatClaim {

@@ -1,4 +1,4 @@
-import { serverOrigin, sessionUrl, tokenIn } from "./address.js";
+import { serverUrl, sessionUrl, tokenIn } from "./address.js";
 import { WorldClient } from "./client.js";
 import { beginConnectAttempt } from "./session/connect-session.js";
 import type { WorldOf, WorldTypes } from "./typed-world.js";
@@ -36,7 +36,7 @@ export function joinWorld(address: string | URL, given: JoinOptions = {}): World
       (handlers: WorldClient) =>
         new SessionAdapter(url, options, handlers, first),
   );
-  const world = new WorldClient(serverOrigin(url), url, options, opening);
+  const world = new WorldClient(serverUrl(url), url, options, opening);
   const first = beginConnectAttempt(url, options);
   opening.catch(() => {
     first.end.abort();

@@ -350,10 +350,10 @@ export type EntityListener = (entity: Entity) => unknown;
 export interface World {
   readonly status: WorldStatus;
   /**
-   * The server's origin, such as `http://localhost:7777`. The server offers the files of the world's folder below
-   * `/assets/` of this origin.
+   * The address of the world's server, such as `http://localhost:7777` or `https://example.org/game`. The server offers
+   * the files of the world's folder below `/assets/` of this address.
    */
-  readonly serverOrigin: string;
+  readonly serverUrl: string;
   /**
    * Whether the server can be reached. Read this value once a frame: it can change by the passage of time, so no event
    * reports it.

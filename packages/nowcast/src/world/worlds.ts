@@ -1,7 +1,7 @@
 /** The worlds of a server, and their descriptions: `world.about` in `docs/how-to/pages.md`. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
-import { serverOrigin } from "./address.js";
+import { serverUrl } from "./address.js";
 import { isFields } from "./describe/shape.js";
 
 /**
@@ -35,7 +35,8 @@ const WORLDS_MAX = 200;
 const ROOMS_MAX = 1_000;
 const STEPS_MAX = 6;
 const LINE_CHARACTERS_MAX = 200;
-const PICTURE = /^\/assets\/[0-9a-f]{64}$/;
+/** The path of a picture below the server's address. */
+const PICTURE = /^\/(assets\/[0-9a-f]{64})$/;
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /**
@@ -53,8 +54,8 @@ export async function worldsOf(
   { signal }: WaitOptions = {},
 ): Promise<readonly WorldListing[]> {
   const base = baseOf(server);
-  const rooms = fetchList(new URL("/api/rooms", base), signal).catch(() => undefined);
-  const worlds = await fetchList(new URL("/api/worlds", base), signal);
+  const rooms = fetchList(new URL("api/rooms", base), signal).catch(() => undefined);
+  const worlds = await fetchList(new URL("api/worlds", base), signal);
   return readWorlds(worlds, await rooms, base);
 }
 
@@ -67,7 +68,7 @@ export async function listRooms(
   server: string | URL = "/",
   { signal }: WaitOptions = {},
 ): Promise<readonly RoomListing[]> {
-  return readRooms(await fetchList(new URL("/api/rooms", baseOf(server)), signal));
+  return readRooms(await fetchList(new URL("api/rooms", baseOf(server)), signal));
 }
 
 /** Parses the answer of `/api/rooms`. Entries without valid names and numbers are omitted. */
@@ -78,10 +79,12 @@ export function readRooms(answer: unknown): readonly RoomListing[] {
   });
 }
 
+/** The address of a server's first page, from any of the server's addresses. */
 function baseOf(server: string | URL): URL {
   const address = String(server);
-  if (/^nowcast:/i.test(address)) return new URL(serverOrigin(address));
-  return new URL(address, typeof location === "undefined" ? undefined : location.href);
+  if (/^nowcast:/i.test(address)) return new URL(`${serverUrl(address)}/`);
+  const url = new URL(address, typeof location === "undefined" ? undefined : location.href);
+  return new URL(url.pathname.replace(/\/(?:r|nowcast)\/[^/]+\/?$/, "/"), url);
 }
 
 /** Parses the answers of `/api/worlds` and `/api/rooms`. Entries without a valid name are omitted. */
@@ -96,9 +99,14 @@ export function readWorlds(worlds: unknown, rooms: unknown, base: URL): readonly
       players: players && (players.get(name) ?? 0),
       goal: isLine(goal) ? goal : "",
       how: readTexts(entry["how"], STEPS_MAX, isLine),
-      picture: typeof picture === "string" && PICTURE.test(picture) ? new URL(picture, base) : undefined,
+      picture: readPicture(picture, base),
     };
   });
+}
+
+function readPicture(value: unknown, base: URL): URL | undefined {
+  const path = typeof value === "string" ? PICTURE.exec(value)?.[1] : undefined;
+  return path === undefined ? undefined : new URL(path, base);
 }
 
 /** The number of players in all rooms of each world. */

@@ -15,7 +15,15 @@ describe("an address", () => {
     ["https://example.org/nowcast/plaza", "example.org", 443, "plaza", true],
     ["http://192.0.2.7:8080/nowcast/plaza", "192.0.2.7", 8080, "plaza", false],
   ])("%s is read", (url, host, port, name, isEncrypted) => {
-    expect(readAddress(url)).toEqual({ host, port, name, isEncrypted });
+    expect(readAddress(url)).toEqual({ host, port, base: "/", name, isEncrypted });
+  });
+
+  it.each([
+    "nowcast://example.org:443/a/game/plaza",
+    "https://example.org/a/game/nowcast/plaza",
+  ])("%s has a base path", (url) => {
+    const there = { host: "example.org", port: 443, isEncrypted: true };
+    expect(readAddress(url)).toEqual({ ...there, base: "/a/game/", name: "plaza" });
   });
 
   it.each([

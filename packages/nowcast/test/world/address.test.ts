@@ -8,15 +8,18 @@ it.each([
   ["nowcast://example.invalid/plaza", "https://example.invalid:7777"],
   ["http://[::1]:1/r/plaza", "http://[::1]:1"],
   ["https://example.invalid/r/plaza", "https://example.invalid"],
-])("a world at %s knows the origin of its server", (url, origin) => {
+  ["https://example.invalid/game/r/plaza", "https://example.invalid/game"],
+  ["nowcast://localhost:1/game/plaza", "http://localhost:1/game"],
+])("a world at %s knows the address of its server", (url, server) => {
   const world = joinWorld(url);
-  expect(world.serverOrigin).toBe(origin);
+  expect(world.serverUrl).toBe(server);
   world.close();
 });
 
 it("the_address_of_a_page_leads_to_its_room_and_to_a_moment_of_its_past", () => {
   expect(sessionUrl("https://example.org/")).toBe("https://example.org/nowcast/plaza");
   expect(sessionUrl("http://127.0.0.1:9/r/barn?name=Ada#x")).toBe("http://127.0.0.1:9/nowcast/barn");
+  expect(sessionUrl("https://example.org/a/r/r/barn")).toBe("https://example.org/a/r/nowcast/barn");
   const past = "plaza.20261123T100000.250Z";
   expect(sessionUrl(`http://127.0.0.1:9/r/${past}`)).toBe(`http://127.0.0.1:9/nowcast/${past}`);
 });

@@ -62,7 +62,11 @@ it("a server is asked by the address of a room, and one without a list is a netw
   const { port } = server.address() as AddressInfo;
   const worlds = await worldsOf(`http://127.0.0.1:${port}/r/plaza`);
   expect(worlds).toEqual([{ ...NOTHING, name: "plaza", goal: "Meet" }]);
-  expect(asked.sort()).toEqual(["/api/rooms", "/api/worlds"]);
+  expect(asked.splice(0).sort()).toEqual(["/api/rooms", "/api/worlds"]);
+  for (const path of ["game/", "game/r/plaza", "game/nowcast/plaza"]) {
+    await expect(worldsOf(`http://127.0.0.1:${port}/${path}`)).rejects.toThrow("gave no list");
+    expect(asked.splice(0).sort(), path).toEqual(["/game/api/rooms", "/game/api/worlds"]);
+  }
   server.close();
   server.closeAllConnections();
   const error = await worldsOf(`http://127.0.0.1:${port}`).catch((caught: unknown) => caught);

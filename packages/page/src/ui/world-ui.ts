@@ -81,10 +81,10 @@ export class WorldUi {
 
   /** The address of a file in the world's folder; `undefined` if there is none. */
   #urlOf(file: string): string | undefined {
-    const { definition, serverOrigin } = this.#world;
+    const { definition, serverUrl } = this.#world;
     const asset = definition?.assets.find(({ name }) => name === file);
     const isPicture = asset?.type.startsWith("image/") === true && asset.type !== "image/svg+xml";
-    return isPicture ? `${serverOrigin}/assets/${asset.hash}` : undefined;
+    return isPicture ? `${serverUrl}/assets/${asset.hash}` : undefined;
   }
 
   #press(part: PanelPart, given: number | string | undefined): void {

@@ -5,6 +5,8 @@
 import { element } from "../dom.js";
 import "./live-world.css";
 
+/** The address of the site. A server with a base path writes its own address here. */
+const BASE = import.meta.env.BASE_URL;
 /** The room of readers. It shows the first world of the server. */
 const ROOM = "docs";
 
@@ -14,7 +16,7 @@ interface WorldList {
 
 export function mountLiveWorld(root: HTMLElement): () => void {
   // Only `nowcast serve --docs` serves the site at this address, so other hosts are not asked.
-  if (import.meta.env.BASE_URL !== "/docs/") return () => undefined;
+  if (BASE !== "/docs/") return () => undefined;
   root.classList.add("live-world-place");
   const abort = new AbortController();
   void firstWorld(abort.signal).then((world) => {
@@ -27,7 +29,7 @@ export function mountLiveWorld(root: HTMLElement): () => void {
 /** The name of the server's first world, or undefined if no Nowcast server serves this page. */
 async function firstWorld(signal: AbortSignal): Promise<string | undefined> {
   try {
-    const answer = await fetch("/api/worlds", { signal });
+    const answer = await fetch(`${BASE}../api/worlds`, { signal });
     const list = answer.ok ? ((await answer.json()) as Partial<WorldList>) : undefined;
     return list?.worlds?.[0]?.name;
   } catch {
@@ -36,7 +38,7 @@ async function firstWorld(signal: AbortSignal): Promise<string | undefined> {
 }
 
 function show(root: HTMLElement, world: string): void {
-  const address = `/r/${ROOM}`;
+  const address = `${BASE}../r/${ROOM}`;
   const second = element("a", { href: address, target: "_blank", rel: "noopener" }, "a second tab");
   root.replaceChildren(
     element("iframe", {

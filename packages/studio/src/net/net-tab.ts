@@ -118,7 +118,7 @@ export class NetTab implements Tab {
     this.#world = undefined;
     this.#room = room;
     if (room === undefined) return;
-    const url = new URL(`/r/${encodeURIComponent(room)}`, window.location.href).href;
+    const url = new URL(`../r/${encodeURIComponent(room)}`, window.location.href).href;
     const { token } = this.#context.api;
     this.#world = joinWorld(url, {
       role: "program",

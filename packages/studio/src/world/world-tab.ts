@@ -99,7 +99,7 @@ export class WorldTab implements Tab {
     const { RoomView } = await import("./room-view.js");
     if (this.#room !== room) return;
     const { api, session } = this.#context;
-    const url = new URL(`/r/${encodeURIComponent(room)}`, window.location.href).href;
+    const url = new URL(`../r/${encodeURIComponent(room)}`, window.location.href).href;
     try {
       this.#view = new RoomView(
         { url, token: api.token, canMove: session.role === "editor" },
@@ -152,7 +152,7 @@ export class WorldTab implements Tab {
   #showEmpty(world: string | undefined): void {
     if (this.#stage.childElementCount > 0) return;
     const enter =
-      world === undefined ? undefined : make("a", { href: `/r/${encodeURIComponent(world)}` }, world);
+      world === undefined ? undefined : make("a", { href: `../r/${encodeURIComponent(world)}` }, world);
     this.#stage.replaceChildren(
       make(
         "p",

@@ -91,7 +91,7 @@ async function measure(): Promise<void> {
   const carriers = Object.fromEntries(runs.map((run) => [run.kind, describe(run)]));
   result = {
     browser: navigator.userAgent,
-    address: location.origin,
+    address: new URL(".", location.href).href,
     samples,
     intervalMs,
     carriers,

@@ -12,8 +12,8 @@ const GRACE_MS = 5_000;
 const STREAM_KEYS = 20;
 const STREAM_HZ = 60;
 const STREAM_MS = 6_000;
-/** The service of every Nowcast server that echoes messages. */
-const SERVICE = "lab";
+/** The service of every Nowcast server that echoes messages, relative to the page `/lab`. */
+const SERVICE = "nowcast/lab";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -39,7 +39,10 @@ export class Probe {
   }
 
   static async open(kind: CarrierKind, token: string | undefined, signal: AbortSignal): Promise<Probe> {
-    return new Probe(kind, await connect(SERVICE, { carriers: [kind], token, signal }));
+    return new Probe(
+      kind,
+      await connect(new URL(SERVICE, location.href).href, { carriers: [kind], token, signal }),
+    );
   }
 
   /** `changed` is called whenever a message has returned. */

@@ -5,5 +5,5 @@ import { type WorldListing, worldsOf } from "nowcast/internal";
  * room reports the error. The user can name a room without the list.
  */
 export function fetchWorlds(): Promise<readonly WorldListing[]> {
-  return worldsOf().catch(() => []);
+  return worldsOf(window.location.href).catch(() => []);
 }

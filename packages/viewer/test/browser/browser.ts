@@ -28,7 +28,7 @@ export function chromiumPath(): string {
 }
 
 /** A headless browser that draws WebGL by software, and does not slow down pages that are not in front. */
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
     headless: true,
@@ -48,6 +48,7 @@ export function launchBrowser(): Promise<Browser> {
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",
       ...BUILT_PAGE_FLAGS,
+      ...flags,
     ],
   });
 }

@@ -22,7 +22,7 @@ export async function serveBuiltPage(context: BrowserContext): Promise<void> {
     async (route) => {
       const { pathname, origin } = new URL(route.request().url());
       const file = fileOf(pathname)!;
-      const isPage = file.endsWith("index.html");
+      const isPage = /(?:index|room)\.html$/.test(file);
       // The server answers for pages itself; other files of the new page have names that the program does not know.
       const page = pathname.startsWith(STUDIO) ? STUDIO : "/";
       const answer = await route.fetch(isPage ? { maxRedirects: 0 } : { url: `${origin}${page}` });
@@ -44,8 +44,9 @@ function fileOf(pathname: string): string | undefined {
   const folder = isOfStudio ? STUDIO_FOLDER : FOLDER;
   if (folder === undefined) return undefined;
   const path = isOfStudio ? pathname.slice(STUDIO.length) : pathname;
-  const isPage = isOfStudio ? path === "" : path === "/" || /^\/r\/[^/]*\/?$/.test(path);
-  const file = join(folder, isPage ? "index.html" : normalize(path));
+  const isFirst = path === (isOfStudio ? "" : "/");
+  const isRoom = !isOfStudio && /^\/r\/[^/]*\/?$/.test(path);
+  const file = join(folder, isFirst ? "index.html" : isRoom ? "room.html" : normalize(path));
   return existsSync(file) && statSync(file).isFile() ? file : undefined;
 }
 
