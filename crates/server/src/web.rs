@@ -51,8 +51,10 @@ async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response
     page("index.html", &shared, &request)
 }
 
-/// The page of a room: the start page, with the addresses of its files one folder higher. If the address has capital letters, the page enters the room in lower case, and says so. For a name
-/// that no room can have, the answer is 404, and the page shows the start screen with the reason.
+/// The page of a room: the start page, with the addresses of its files one folder higher.
+///
+/// If the address has capital letters, the page enters the room in lower case, and says so. For a name that no room can have,
+/// the answer is 404, and the page shows the start screen with the reason.
 async fn room(State(shared): State<Arc<Shared>>, Path(name): Path<String>, request: Request) -> Response {
     let mut response = page("room.html", &shared, &request);
     if !is_room_name(&name.trim().to_lowercase()) {
