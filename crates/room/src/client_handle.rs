@@ -257,16 +257,6 @@ impl ClientHandle {
         self.sink.send(ClientEvent::Denied { request, entity, number, reason });
     }
 
-    /// Makes the player's room panic at its next tick.
-    #[cfg(test)]
-    pub(crate) fn poison(&self) {
-        let poisoning = || {
-            let _commands = self.commands.lock();
-            panic!("poison");
-        };
-        std::thread::scope(|scope| drop(scope.spawn(poisoning).join()));
-    }
-
     /// Sends the client the address of the server to which its room moves, so that it connects there in advance.
     pub(crate) fn announce_move(&self, address: &str) {
         let text = |text: &str| Value::Text(text.to_owned());

@@ -222,7 +222,7 @@ mod tests {
         for device in ["nul", "NUL", "com1"] {
             let refused = check_name(&Path::new("worlds").join(device)).unwrap_err().to_string();
             let taken = format!("nowcast new worlds/{}-world", device.to_lowercase());
-            assert!(refused.contains("device in Windows") && refused.contains(&taken), "{refused}");
+            assert!(refused.contains("device name in Windows") && refused.contains(&taken), "{refused}");
         }
     }
 }

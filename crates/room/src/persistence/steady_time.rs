@@ -11,7 +11,6 @@ static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
 /// Returns milliseconds since 1970. The result never decreases.
 pub fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Each statement leaves the value consistent, so poisoning is ignored.
     CLOCK.lock().read(since_1970, Instant::now())
 }
 

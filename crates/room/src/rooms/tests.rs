@@ -170,13 +170,20 @@ fn is_closed(sink: &PlainSink) -> bool {
 
 #[test]
 fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
-    let rooms = rooms(empty_world);
-    let seat = rooms.reserve("plaza", NOBODY).expect("the room has space");
-    let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
-    let client = ada(Arc::<PlainSink>::clone(&sink));
-    seat.enter(Arc::clone(&client));
+    static MUST_PANIC: AtomicBool = AtomicBool::new(false);
+    /// A behaviour that panics once, when the test says so.
+    struct Panicking;
+    impl nowcast_world::Behaviour for Panicking {
+        fn step(&mut self, _scene: &mut nowcast_world::Scene) {
+            assert!(!MUST_PANIC.swap(false, Ordering::AcqRel), "the test makes this step panic");
+        }
+    }
+    let rooms = rooms(|| {
+        World::new(Definition::default(), 1, Box::new(Panicking)).expect("nothing is wrong with nothing")
+    });
+    let (seat, sink) = enter(&rooms, "plaza");
     until("the welcome", || sink.queue.take().is_some());
-    client.poison();
+    MUST_PANIC.store(true, Ordering::Release);
     until("the end", || is_closed(&sink));
     until("the place in the list", || rooms.list(Audience::Operators).is_empty());
     assert_eq!(rooms.metrics.ended("panicked"), 1);
