@@ -198,7 +198,7 @@ function footprint({ kind, scale }) {
 }
 
 /** The height of a block as it lies: its edges, projected onto the second row of its rotation matrix. */
-function height({ scale, rotation: [x, y, z, w] }) {
+function height({ scale, quaternion: [x, y, z, w] }) {
   const row = [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)];
   return row.reduce((sum, component, axis) => sum + Math.abs(component) * scale[axis], 0);
 }

@@ -47,7 +47,7 @@ describe("a trail", () => {
     return Math.max(...xs) - Math.min(...xs);
   }
 
-  it("follows a prop that moves, and ends where it was some time ago", () => {
+  it("follows a prop that moves, ends where it was some time ago, and begins again after a jump", () => {
     const trails = new Trails();
     const prop = propOf(1, 1);
     trails.add(prop);
@@ -58,6 +58,7 @@ describe("a trail", () => {
     expect(spread(trails)).toBeGreaterThan(2.5);
     expect(spread(trails)).toBeLessThan(3.5);
     prop.x += 100;
+    trails.restart(1);
     trails.update(1 / 60, new Vector3(0, 0, 10));
     expect(spread(trails)).toBeLessThan(0.5);
     trails.remove(1);
