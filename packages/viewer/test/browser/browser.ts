@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { World } from "nowcast/world";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -27,11 +28,16 @@ export function chromiumPath(): string {
   return found;
 }
 
-/** A headless browser that draws WebGL by software, and does not slow down pages that are not in front. */
-export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({
+/**
+ * A headless browser that draws WebGL by software, and does not slow down pages that are not in front. It keeps certificates in a
+ * folder of its own, which ends with it.
+ */
+export async function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
+  const data = mkdtempSync(join(tmpdir(), "nowcast-chromium-"));
+  const browser = await chromium.launch({
     executablePath: chromiumPath(),
     headless: true,
+    env: { ...(process.env as Record<string, string>), XDG_DATA_HOME: data },
     args: [
       "--no-sandbox",
       "--no-first-run",
@@ -51,6 +57,8 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
       ...flags,
     ],
   });
+  browser.on("disconnected", () => rmSync(data, { recursive: true, force: true }));
+  return browser;
 }
 
 /**
