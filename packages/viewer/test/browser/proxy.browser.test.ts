@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -71,7 +71,9 @@ beforeAll(async () => {
   const main = `daemon off; pid ${folder}/nginx.pid; error_log stderr; events {}`;
   const file = join(folder, "nginx.conf");
   writeFileSync(file, `${main}\nhttp { access_log off; ${temporary}\n${configuration(port)}}\n`);
-  nginx = spawn("nginx", ["-e", "stderr", "-c", file], { stdio: ["ignore", "ignore", "pipe"] });
+  // Debian's nginx lies in a folder that is not in the PATH of ordinary users.
+  const program = existsSync("/usr/sbin/nginx") ? "/usr/sbin/nginx" : "nginx";
+  nginx = spawn(program, ["-e", "stderr", "-c", file], { stdio: ["ignore", "ignore", "pipe"] });
   const said: string[] = [];
   nginx.stderr!.on("data", (chunk) => said.push(String(chunk)));
   const isUp = (): Promise<boolean> =>
