@@ -201,7 +201,7 @@ pub enum ClientEvent<'a> {
         /// The payload of the event.
         payload: &'a Value,
     },
-    /// What happened to a version of the rules.
+    /// A report on a version of the rules.
     Report(&'a RuleReport),
 }
 

@@ -1,8 +1,8 @@
-//! What happened to a version of a world's rules.
+//! Reports on versions of a world's rules: whether a version runs, or why not.
 
 use nowcast_world_protocol::session::Outcome;
 
-/// What happened to a version of a world's rules, for editors.
+/// Whether a version of a world's rules runs, or why not, for editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleReport {
     /// The outcome.

@@ -441,7 +441,7 @@ pub struct Asset {
     pub media_type: String,
 }
 
-/// What happened to a version of the rules.
+/// The result of loading or running a version of the rules.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

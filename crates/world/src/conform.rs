@@ -29,7 +29,7 @@ impl MisfitError {
     }
 }
 
-/// What happens to a number outside its range.
+/// The treatment of a number outside its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OutOfRange {
     /// Takes the nearest value in the range.

@@ -42,7 +42,7 @@ pub struct OwnerRules {
     pub reach: Option<f32>,
     /// The area that the entities must stay in.
     pub area: Option<Area>,
-    /// What happens to a target outside `reach` or `area`.
+    /// The treatment of a target outside `reach` or `area`.
     pub beyond: Beyond,
     /// The attributes that an owner may set.
     pub attributes: Vec<String>,
@@ -89,7 +89,7 @@ impl OwnedBy {
     }
 }
 
-/// What happens to a target outside the kind's limits.
+/// The treatment of a target outside the kind's limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Beyond {
     /// The target is moved to the nearest allowed pose.

@@ -2,7 +2,7 @@
 
 use super::DeltaError;
 
-/// What a frame's columns mean.
+/// The meaning of a frame's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     columns: Vec<Column>,

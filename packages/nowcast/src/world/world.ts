@@ -182,7 +182,7 @@ export interface WorldStats {
   readonly link?: WorldLink | undefined;
 }
 
-/** What happened to a version of the world's rules. `printed` marks a line that the rules printed. */
+/** The result of loading or running a version of the world's rules. `printed` marks a line that the rules printed. */
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
