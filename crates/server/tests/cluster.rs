@@ -213,7 +213,7 @@ async fn a_room_whose_owner_is_killed_goes_on_at_another_server_with_all_confirm
     ada.until("the fifth count", |guest| counts(&guest.view) == 5).await;
     let bob = join(south.address, "Bob", [8; 16]).await;
     assert_eq!(bob.id, bobs);
-    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+    south.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     drop((ada, bob));
     south.stop().await;
 }
@@ -242,9 +242,9 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     };
     let text = tokio::time::timeout(PATIENCE, moved).await.expect("the room moves");
     assert!(text.contains("moved from north to south"), "{text}");
-    assert_eq!(north.metric("nowcast_cluster_moves_total{outcome=\"moved\"}"), 1.0);
-    assert_eq!(north.metric("nowcast_cluster_move_freeze_seconds_count"), 1.0);
-    assert_eq!(south.metric("nowcast_cluster_epochs_total"), 1.0);
+    north.until_metric("nowcast_cluster_moves_total{outcome=\"moved\"}", |value| value == 1.0).await;
+    north.until_metric("nowcast_cluster_move_freeze_seconds_count", |value| value == 1.0).await;
+    south.until_metric("nowcast_cluster_epochs_total", |value| value == 1.0).await;
     let player = ada.id;
     drop(ada);
     let mut ada = join(north.address, "Ada", [7; 16]).await;
@@ -253,7 +253,7 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     count_once(&mut ada, 2).await;
     ada.until("the second count", |guest| counts(&guest.view) == 2).await;
     north.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
-    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+    south.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
 
     let text = ask(&link, &ControlRequest::Drain, "south").await.expect("the other server takes the room");
     assert!(text.contains("room yard moved from south to north"), "{text}");
@@ -265,7 +265,7 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     let mut ada = join(south.address, "Ada", [7; 16]).await;
     ada.until("the count of the room", |guest| counts(&guest.view) == 2).await;
     south.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
-    assert_eq!(north.metric("nowcast_rooms"), 1.0);
+    north.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     drop(ada);
     south.stop().await;
     north.stop().await;
@@ -337,7 +337,7 @@ async fn a_server_takes_the_room_that_it_expects_if_the_owner_is_killed_before_t
     expecting.abort();
     ada.until("the count of the room", |guest| counts(&guest.view) == 1).await;
     count_once(&mut ada, 2).await;
-    assert_eq!(south.metric("nowcast_cluster_epochs_total"), 1.0);
+    south.until_metric("nowcast_cluster_epochs_total", |value| value == 1.0).await;
     drop(ada);
     south.stop().await;
 }
@@ -401,7 +401,7 @@ async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_act
         Some(3.0),
         "each action was carried out once"
     );
-    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+    south.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     drop(ada);
     south.stop().await;
     north.stop().await;
@@ -439,7 +439,7 @@ async fn joins_chat_events_and_leaves_of_a_room_are_published_as_subjects() {
     let (subject, event) = events.next().await;
     assert_eq!((subject.as_str(), &event["player"]), ("nowcast.rooms.yard.leave", &bob.id.into()));
     let published = "nowcast_cluster_events_total{outcome=\"published\"}";
-    assert_eq!(north.metric(published), 5.0);
+    north.until_metric(published, |value| value == 5.0).await;
     drop((ada, bob));
     north.stop().await;
 }

@@ -56,10 +56,11 @@ fn values() -> impl Strategy<Value = Value> {
         ".{0,8}".prop_map(Value::Text),
     ];
     leaf.prop_recursive(4, 16, 4, |inner| {
-        let pair = (".{0,4}".prop_map(Value::Text), inner.clone());
         prop_oneof![
-            prop::collection::vec(inner, 0..4).prop_map(Value::List),
-            prop::collection::vec(pair, 0..4).prop_map(Value::Map),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
+            prop::collection::btree_map(".{0,4}", inner, 0..4).prop_map(|map| {
+                Value::Map(map.into_iter().map(|(key, value)| (Value::Text(key), value)).collect())
+            }),
         ]
     })
 }
