@@ -130,7 +130,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["tls_cert", "insecure"])]
     self_signed: bool,
 
-    /// Disable WebTransport, so that browsers join over WebSocket
+    /// Disable WebTransport and open no UDP port, so that browsers join over WebSocket
     #[arg(long)]
     no_webtransport: bool,
 

@@ -363,6 +363,7 @@ fn a_server_whose_udp_port_is_taken_serves_websocket_and_says_so_once() {
     let causes: Vec<&str> = said.lines().filter(|line| line.contains("WebTransport")).collect();
     assert_eq!(causes.len(), 1, "{said}");
     assert!(causes[0].contains(&format!("cannot open UDP port {port}")), "{said}");
+    assert!(causes[0].contains("Free the port or choose another"), "{said}");
 }
 
 #[test]

@@ -46,7 +46,8 @@ impl Sockets {
                 Ok((sockets, Some(error))) => {
                     let port = sockets.port;
                     tracing::warn!(
-                        "WebTransport is off, and clients use WebSocket: cannot open UDP port {port} ({error})"
+                        "WebTransport is off, and clients use WebSocket: cannot open UDP port {port} ({error}). Free the \
+                         port or choose another to have WebTransport"
                     );
                     return Ok(Self { udp: Vec::new(), ..sockets });
                 }
