@@ -158,7 +158,8 @@ pub(crate) struct Args {
     expose: Vec<Page>,
 
     /// The folder for stored worlds. Stored worlds outlive this process (docs/reference/store.md). Only one server can use a folder at a
-    /// time [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
+    /// time [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast;
+    /// on Windows %LOCALAPPDATA%\nowcast]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 

@@ -10,7 +10,7 @@ impl Fault {
     /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is the
     /// beginning of the first word in the line, or of a name that the message quotes.
     pub fn in_folder(&self, folder: &str, sources: &Sources) -> String {
-        let folder = folder.trim_end_matches('/');
+        let folder = folder.trim_end_matches(std::path::is_separator);
         let (Some(file), Some(line)) = (&self.file, self.line) else {
             let between = if self.file.is_some() { "/" } else { ": " };
             return format!("{folder}{between}{self}");

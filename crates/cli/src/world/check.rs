@@ -130,7 +130,7 @@ impl Folder {
 
     /// Prints a mistake that the text of the modules shows, at its place in the text that the author wrote.
     fn print(&self, finding: &Finding) {
-        let folder = self.path.trim_end_matches('/');
+        let folder = self.path.trim_end_matches(std::path::is_separator);
         let Finding { file, line, column, is_error, message } = finding;
         let kind = if *is_error { "" } else { "warning: " };
         match self.sources.origin(file, *line) {
