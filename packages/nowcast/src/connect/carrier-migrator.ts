@@ -125,6 +125,7 @@ export class CarrierMigrator {
 
   #comeBack(nowUs: number): void {
     this.#retryMs = RETRY_MS_FIRST;
+    this.#retryAtUs = 0;
     this.#tryMs = TRY_MS_FIRST;
     this.#fallingSinceUs = undefined;
     const [best] = this.#offers.kinds;
@@ -160,6 +161,8 @@ export class CarrierMigrator {
     }
     this.#attempt = undefined;
     this.#silentSinceUs = undefined;
+    // An endpoint may accept carriers and end each of them at once.
+    if (attempt.goal === "fall back") this.#pause(clockUs());
     this.#driver.resume(carrier, "initiator");
   }
 
@@ -172,11 +175,7 @@ export class CarrierMigrator {
       this.#returnAtUs = nowUs + this.#returnMs * 1_000;
       return;
     }
-    // The wait is shortened by a random part of up to half, so that the clients of a server that
-    // ended do not return all at once.
-    this.#retryAtUs = nowUs + this.#retryMs * (1 - Math.random() / 2) * 1_000;
-    const isSoon = nowUs - (this.#fallingSinceUs ?? nowUs) < SOON_US;
-    this.#retryMs = Math.min(2 * this.#retryMs, isSoon ? RETRY_MS_SOON_MAX : RETRY_MS_MAX);
+    this.#pause(nowUs);
     this.#tryMs = Math.min(2 * this.#tryMs, TRY_MS_MAX);
     // The endpoint may have been restarted with other certificates or another port.
     const soon = AbortSignal.timeout(RETRY_MS_MAX);
@@ -186,6 +185,15 @@ export class CarrierMigrator {
       },
       () => {},
     );
+  }
+
+  /** Sets the earliest time of the next attempt to fall back. */
+  #pause(nowUs: number): void {
+    // The wait is shortened by a random part of up to half, so that the clients of a server that
+    // ended do not return all at once.
+    this.#retryAtUs = nowUs + this.#retryMs * (1 - Math.random() / 2) * 1_000;
+    const isSoon = nowUs - (this.#fallingSinceUs ?? nowUs) < SOON_US;
+    this.#retryMs = Math.min(2 * this.#retryMs, isSoon ? RETRY_MS_SOON_MAX : RETRY_MS_MAX);
   }
 
   /** Tries the carriers of another endpoint without a pause: the pauses spare an endpoint that does not answer. */

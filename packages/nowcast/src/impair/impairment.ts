@@ -129,6 +129,10 @@ class ImpairedCarrier implements OpenCarrier {
   #handlers: CarrierHandlers | undefined;
   #isOver = false;
   #isWaiting = false;
+  /** Received packets that are still on the emulated link. */
+  #underway = 0;
+  /** The reason for which the inner carrier ended, while packets are underway. */
+  #innerEnd: string | undefined;
 
   constructor(
     inner: OpenCarrier,
@@ -168,18 +172,29 @@ class ImpairedCarrier implements OpenCarrier {
         // Carriers may use the bytes again after this call.
         const copy = bytes.slice();
         const delayMs = atMs - this.#timing.nowMs();
+        this.#underway++;
         this.#timing.at(atMs, () => {
-          if (!this.#isOver) handlers.packet(copy, arrivedAtMs + delayMs);
+          this.#underway--;
+          if (this.#isOver) return;
+          handlers.packet(copy, arrivedAtMs + delayMs);
+          this.#endAfterPackets();
         });
       },
       room: () => {
         if (!this.#isOver && this.hasRoom) handlers.room();
       },
       ended: (reason) => {
-        this.#end();
-        handlers.ended(reason);
+        this.#innerEnd = reason;
+        this.#endAfterPackets();
       },
     });
+  }
+
+  /** Ends this carrier if the inner carrier has ended, and the last packet has arrived. */
+  #endAfterPackets(): void {
+    if (this.#isOver || this.#innerEnd === undefined || this.#underway > 0) return;
+    this.#end();
+    this.#handlers?.ended(this.#innerEnd);
   }
 
   send(packet: Uint8Array): void {
@@ -187,7 +202,7 @@ class ImpairedCarrier implements OpenCarrier {
     if (atMs === undefined) return;
     const copy = packet.slice();
     this.#timing.at(atMs, () => {
-      if (!this.#isOver) this.#inner.send(copy);
+      if (!this.#isOver && this.#innerEnd === undefined) this.#inner.send(copy);
     });
   }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { OpenCarrier } from "../../src/carrier/carrier.js";
 import { clockUs, type Driver } from "../../src/carrier/driver.js";
 import { CarrierMigrator } from "../../src/connect/carrier-migrator.js";
 
@@ -39,6 +40,20 @@ describe("a session whose carrier has ended", () => {
     expect(tries()).toBe(1);
     await vi.advanceTimersByTimeAsync(200);
     expect(tries()).toBe(2);
+  });
+
+  it("waits before its next attempt if the endpoint ends each carrier at once", async () => {
+    const open = vi.fn(() => Promise.resolve({} as OpenCarrier));
+    const ending = { ...driver, session, resume: () => migrator!.look() } as unknown as Driver;
+    const refresh = () => Promise.resolve(false);
+    migrator = new CarrierMigrator(ending, { kinds: ["websocket"], open, refresh });
+    migrator.look();
+    await vi.advanceTimersByTimeAsync(40);
+    expect(open).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const tries = open.mock.calls.length;
+    expect(tries).toBeGreaterThan(2);
+    expect(tries).toBeLessThan(9);
   });
 
   it("goes to another endpoint of its cluster without a pause", async () => {

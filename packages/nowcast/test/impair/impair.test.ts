@@ -170,6 +170,24 @@ describe("an impaired carrier", () => {
     expect(impair.figures.up.packets).toBe(1);
   });
 
+  it("ends_after_the_packets_that_arrived_before_the_end", () => {
+    const timing = new TestTiming();
+    const link = { ...CLEAR_LINK, delayMs: 10 };
+    const inner = new TestCarrier();
+    const carrier = new Impairment({ conditions: { up: link, down: link }, timing }).wrap(inner);
+    const events: string[] = [];
+    carrier.begin({
+      packet: ([first]) => events.push(`packet ${first}`),
+      room: () => undefined,
+      ended: (reason) => events.push(reason),
+    });
+    carrier.send(Uint8Array.of(1));
+    inner.handlers!.packet(Uint8Array.of(2), 0);
+    inner.handlers!.ended("refused");
+    timing.runUntil(100);
+    expect([events, inner.sent]).toEqual([["packet 2", "refused"], []]);
+  });
+
   it("a_channel_over_a_link_that_loses_a_third_delivers_every_event_in_order", async () => {
     const listener = await listen({ port: 0 });
     try {
