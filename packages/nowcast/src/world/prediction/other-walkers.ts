@@ -408,8 +408,9 @@ export class OtherWalkers implements PoseLayer {
   }
 
   #read(entity: Entity): void {
-    const { id, kind, position, tick } = entity;
-    const gait = walkerOf(kind);
+    const { id, kind, position, tick, parent } = entity;
+    // An attached walker takes no step. It is drawn on its parent.
+    const gait = parent === undefined ? walkerOf(kind) : undefined;
     const layers = this.#layers;
     if (layers === undefined || id === this.#own || gait === undefined || pass(layersOf(kind), layers))
       return this.#forget(id);
