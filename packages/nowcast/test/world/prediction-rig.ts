@@ -317,10 +317,19 @@ export class Rig {
 
   /** The height of the shown avatar above the shown platform, in metres. */
   get feetM(): number {
+    return this.shown[1]! - 0.9 - this.#shownPlatform[1]! - PLATFORM_HALF[1]!;
+  }
+
+  /** The distance of the shown avatar along x from the centre of the shown platform, in metres. */
+  get aboardM(): number {
+    return this.shown[0]! - this.#shownPlatform[0]!;
+  }
+
+  get #shownPlatform(): Float64Array {
     const shown = createPoseBuffer();
     shown.position.set(this.#entities.get(PLATFORM)!.position);
     for (const layer of this.predictor.layers) layer.place(PLATFORM, shown);
-    return this.shown[1]! - 0.9 - shown.position[1]! - PLATFORM_HALF[1]!;
+    return shown.position;
   }
 
   #serve(): void {

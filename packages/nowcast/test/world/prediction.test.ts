@@ -91,6 +91,20 @@ describe("one's own avatar on a moving platform", () => {
     expect(Math.abs(rig.mover.px - (5 * 18 - 50))).toBeLessThan(2);
   });
 
+  it.each([5, 21])("is displayed standing on it at %i m/s", (speed) => {
+    // It gains 10 m/s in each second, so that friction holds the avatar.
+    const startS = speed / 10;
+    const wayM = (s: number): number => (s < startS ? 5 * s * s : speed * (s - startS / 2));
+    const rig = new Rig(link, 3, [], (seconds) => [wayM(seconds), 2, 0, 0]);
+    rig.run(1_000 * startS + 1_000, () => STILL);
+    const places = Array.from({ length: 600 }, () => {
+      rig.run(FRAME_MS, () => STILL);
+      return rig.aboardM;
+    });
+    expect(Math.abs(rig.feetM)).toBeLessThan(0.03);
+    expect(Math.max(...places) - Math.min(...places)).toBeLessThan(0.05);
+  });
+
   it("keeps its feet on a lift that rises and descends", () => {
     const rig = new Rig(link, 4, [], (seconds) => [0, 3 + 1.5 * Math.sin(0.8 * seconds), 0, 0]);
     rig.run(4_000, () => STILL);
