@@ -55,7 +55,7 @@ export interface WorldOf<T extends WorldTypes>
     listener: (event: { readonly payload: Readonly<T["events"][N]> }) => void,
     options?: WaitOptions,
   ): () => void;
-  on<K extends keyof WorldEvents>(
+  on<K extends OwnEvent>(
     type: K,
     listener: (event: WorldEvents[K]) => void,
     options?: WaitOptions,
@@ -64,5 +64,8 @@ export interface WorldOf<T extends WorldTypes>
     type: `event:${N}`,
     options?: WaitOptions,
   ): Promise<{ readonly payload: Readonly<T["events"][N]> }>;
-  once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
+  once<K extends OwnEvent>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
 }
+
+/** The events that every world has, unlike those of a world's rules. */
+type OwnEvent = Exclude<keyof WorldEvents, `event:${string}`>;

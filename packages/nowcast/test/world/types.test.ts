@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { joinWorld, type WorldOf } from "../../src/world/index.js";
+import { joinWorld, type World, type WorldOf } from "../../src/world/index.js";
 
 /** The output of `nowcast gen`. */
 type Football = {
@@ -14,8 +14,13 @@ test("a world with known types has typed actions, attributes and events", () => 
   const world = joinWorld<Football>(NOWHERE, { reconnect: false });
   expectTypeOf<Awaited<typeof world>>().toEqualTypeOf<WorldOf<Football>>();
   world.on("event:goal", ({ payload }) => expectTypeOf(payload).toEqualTypeOf<Readonly<{ team: number }>>());
-  world.on("event:other", ({ payload }) => expectTypeOf(payload).toBeUnknown());
+  // @ts-expect-error: the world has no such event
+  world.on("event:goall", () => {});
+  // @ts-expect-error: the world has no such event
+  world.once("event:goall").catch(() => {});
+  world.once("chat").catch(() => {});
   world.on("chat", ({ text }) => expectTypeOf(text).toBeString());
+  expectTypeOf(world).toExtend<World>();
   world.act("kick", { power: 1 });
   world.act("wave");
   // @ts-expect-error: the world has no such action
