@@ -51,9 +51,12 @@ it("lets go what a source held that is gone without an end", () => {
   expect(room.read().left).toMatchObject({ squeeze: false, isTracked: true });
 });
 
-it("takes a single controller without a side for the right hand", () => {
+it.each([
+  "tracked-pointer",
+  "transient-pointer",
+] as const)("takes a single source without a side for the right hand: %s", (targetRayMode) => {
   const room = new Room();
-  const pad = room.source("none", 2);
+  const pad = room.source("none", 2, { targetRayMode });
   room.inputSources = [pad];
   room.say("selectstart", pad);
   expect(room.read().right).toMatchObject({ trigger: true, isTracked: true });

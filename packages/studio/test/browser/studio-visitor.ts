@@ -14,6 +14,8 @@ export interface VisitorOptions {
   readonly hasTouch?: boolean;
   /** Draws all pixels of the room, for pictures that people look at. */
   readonly isSharp?: boolean;
+  /** Runs in the page before its own script. */
+  readonly before?: () => void;
 }
 
 /** A person with the studio open in a browser. */
@@ -44,11 +46,13 @@ export class StudioVisitor {
       hasTouch = false,
       isSharp = false,
       room,
+      before,
     } = options;
     const context = await browser.newContext({ viewport: { ...viewport }, colorScheme, hasTouch });
     context.setDefaultTimeout(WAIT_MS_MAX);
     await serveBuiltPage(context);
     if (!isSharp) await drawCoarsely(context);
+    if (before) await context.addInitScript(before);
     const visitor = new StudioVisitor(context, await context.newPage());
     const query = room === undefined ? "" : `?room=${encodeURIComponent(room)}`;
     await visitor.page.goto(`${url}${query}#${tab}`);
