@@ -67,7 +67,7 @@ pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Payload,
-    Phase, PutBatch, Received, RefusedPut, ShapeId, Source, Status, StatusChanges, TypeShape, decode,
+    Phase, PutBatch, Received, RefusedPut, ShapeId, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use echo::echo;
@@ -77,6 +77,7 @@ pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
 pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
+pub use nowcast_session::Source;
 
 /// Admission of clients: tokens, pages, proxies, and the limits of addresses.
 pub mod admission {
@@ -98,6 +99,6 @@ pub mod names {
 /// The protocol below channels: its configuration and its statistics.
 pub mod session {
     pub use nowcast_session::{
-        CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused, Replication, packet,
+        CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused, packet,
     };
 }

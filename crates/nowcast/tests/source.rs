@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::common::{House, until, within};
-use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Refused, Replication};
+use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Refused};
 use nowcast::{Bounds, CarrierKind, Channel, MessageKind, PutBatch, RefusedPut, Source};
 
+/// More than the packet of any carrier holds.
+const OVERSIZED_BYTES: usize = 20_000;
 const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
 /// Makes a house whose accepting side has a source on lane 0.
@@ -26,21 +28,19 @@ struct Talkative {
     was_filled: bool,
 }
 
-impl Replication for Talkative {
+impl Source<PutBatch> for Talkative {
     fn has_more(&self, _lane: u8) -> bool {
         let _ = self.channel.status();
         !self.was_filled
     }
 
-    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, out: &mut Vec<u8>) {
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, packet: &mut Vec<u8>) {
         self.was_filled = true;
         self.channel.try_event(b"said while it was filled").expect("there is room");
         self.channel.source_has_more();
-        out.extend_from_slice(b"filled");
+        packet.extend_from_slice(b"filled");
     }
-}
 
-impl Source for Talkative {
     fn on_outcome(&mut self, outcome: PacketOutcome) {
         self.was_filled = outcome.arrived;
         self.channel.set_bytes_per_second_max(None);
@@ -75,7 +75,7 @@ struct Slow {
     let_go: Mutex<mpsc::Receiver<()>>,
 }
 
-impl Replication for Slow {
+impl Source<PutBatch> for Slow {
     fn has_more(&self, _lane: u8) -> bool {
         self.is_asked.store(true, Ordering::Relaxed);
         // The other end is dropped no later than the end of the test.
@@ -83,10 +83,8 @@ impl Replication for Slow {
         false
     }
 
-    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
-}
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _packet: &mut Vec<u8>) {}
 
-impl Source for Slow {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 }
 
@@ -130,12 +128,12 @@ struct Counting {
     is_done: Arc<AtomicBool>,
 }
 
-impl Replication for Counting {
+impl Source<PutBatch> for Counting {
     fn has_more(&self, _lane: u8) -> bool {
         !self.is_done.load(Ordering::Relaxed)
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
         if room < 4 {
             return;
         }
@@ -143,12 +141,11 @@ impl Replication for Counting {
         diary.fills += 1;
         let value = diary.fills;
         diary.written.insert(number, value);
-        out.extend_from_slice(&value.to_le_bytes());
-        out.resize(room.min(700), 0);
+        let end = packet.len() + room.min(700);
+        packet.extend_from_slice(&value.to_le_bytes());
+        packet.resize(end, 0);
     }
-}
 
-impl Source for Counting {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {
         self.diary.lock().expect("nobody panics").outcomes += 1;
     }
@@ -234,15 +231,13 @@ struct Speaker {
     words: Mutex<mpsc::Receiver<&'static str>>,
 }
 
-impl Replication for Speaker {
+impl Source<PutBatch> for Speaker {
     fn has_more(&self, _lane: u8) -> bool {
         false
     }
 
-    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
-}
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _packet: &mut Vec<u8>) {}
 
-impl Source for Speaker {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 
     fn feed(&mut self, feed: &mut PutBatch) {
@@ -291,15 +286,13 @@ struct Insistent {
     refused: Arc<Mutex<Vec<RefusedPut>>>,
 }
 
-impl Replication for Insistent {
+impl Source<PutBatch> for Insistent {
     fn has_more(&self, _lane: u8) -> bool {
         false
     }
 
-    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
-}
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _packet: &mut Vec<u8>) {}
 
-impl Source for Insistent {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 
     fn feed(&mut self, feed: &mut PutBatch) {
@@ -349,23 +342,21 @@ struct Broken {
     was_filled: Arc<AtomicBool>,
 }
 
-impl Replication for Broken {
+impl Source<PutBatch> for Broken {
     fn has_more(&self, _lane: u8) -> bool {
         assert_ne!(self.place, "has_more", "the application's mistake");
         !self.was_filled.load(Ordering::Relaxed)
     }
 
-    fn fill(&mut self, _lane: u8, _number: u64, room: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"half of");
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, packet: &mut Vec<u8>) {
+        packet.extend_from_slice(b"half of");
         assert_ne!(self.place, "fill", "the application's mistake");
         if self.place == "room" {
-            out.resize(room + 1, 0);
+            packet.resize(OVERSIZED_BYTES, 0);
         }
         self.was_filled.store(true, Ordering::Relaxed);
     }
-}
 
-impl Source for Broken {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {
         assert_ne!(self.place, "settled", "the application's mistake");
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use nowcast_replication::{History, Moving, Quantization, Replica, Row, Transform, Viewer};
-use nowcast_session::{Carrier, Config, LaneConfig, Limits, MessageKind, Replication};
+use nowcast_session::{Carrier, Config, LaneConfig, Limits, MessageKind, PacketOutcome, Source};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
 use nowcast_world::{
@@ -21,14 +21,18 @@ const LANE: u8 = 2;
 #[derive(Clone, Default)]
 struct Feed(Rc<RefCell<(History, Viewer)>>);
 
-impl Replication for Feed {
+impl Source for Feed {
     fn has_more(&self, lane: u8) -> bool {
         lane == LANE && self.0.borrow().1.has_more()
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
         let (history, viewer) = &mut *self.0.borrow_mut();
-        viewer.fill(history.frames(), number, room, out);
+        viewer.fill(history.frames(), number, room, packet);
+    }
+
+    fn on_outcome(&mut self, outcome: PacketOutcome) {
+        self.0.borrow_mut().1.on_outcome(outcome.number, outcome.arrived);
     }
 }
 
@@ -68,11 +72,8 @@ impl Scene {
                 viewer.begin_round(history.frames(), poses.values().next().map(|pose| pose.position));
             }
         }
-        self.pair.with(End::Acceptor, |session, _| {
-            while let Some(outcome) = session.poll_outcome() {
-                self.feed.0.borrow_mut().1.on_outcome(outcome.number, outcome.arrived);
-            }
-        });
+        // A source has no timer, so its driver polls at every step.
+        self.pair.with(End::Acceptor, |_, _| ());
         self.pair.run_until(self.pair.now() + Duration::from_micros(16_667));
         self.pair.with_quietly(End::Initiator, |session, now| {
             let mut payload = Vec::new();

@@ -8,7 +8,7 @@
 //! The canonical loop of a driver, here with two sessions and a link without delay:
 //!
 //! ```
-//! use nowcast_session::{Carrier, Config, Entropy, MessageKind, NoReplication, Session, Time};
+//! use nowcast_session::{Carrier, Config, Entropy, MessageKind, NoSource, Session, Time};
 //!
 //! let mut now = Time::from_millis(1);
 //! let carrier = Carrier::DATAGRAMS;
@@ -24,7 +24,7 @@
 //!     for (from, to) in [(0, 1), (1, 0)] {
 //!         let mut ends = [&mut ours, &mut theirs];
 //!         ends[from].handle_timeout(now);
-//!         while ends[from].poll_packet(now, &mut NoReplication, &mut packet) {
+//!         while ends[from].poll_packet(now, &mut NoSource, &mut packet) {
 //!             ends[to].handle_packet(now, &packet); // a real driver sends the packet and receives others
 //!             packet.clear();
 //!         }
@@ -45,7 +45,7 @@
 //! | `lane/` | the two ends of a lane: binding messages to packets, and releasing them to the application |
 //! | `packet/` | reading and writing bytes; no state |
 //! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | packets in flight, round-trip time, rate, the peer's clock |
-//! | `source.rs` | [`Replication`]: states that do not come from the queue |
+//! | `source.rs` | [`Source`]: content that does not come from a queue |
 
 mod builder;
 mod clock;
@@ -74,6 +74,6 @@ pub use limits::{LANES_MAX, Limits, MESSAGE_COST, PACKET_BYTES_MIN, PART_BYTES};
 pub use message::{Message, MessageKind, Notice};
 pub use rtt::Rtt;
 pub use session::Session;
-pub use source::{NoReplication, PacketOutcome, Replication};
+pub use source::{NoSource, PacketOutcome, PacketStep, Source, Space};
 pub use stats::{Dropped, Gauges, Stats};
 pub use time::Time;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
+use nowcast_session::{Carrier, Config, Entropy, NoSource, Session, Time};
 
 /// Time that a packet spends on the link.
 const DELAY: Duration = Duration::from_millis(10);
@@ -65,7 +65,7 @@ impl Joined {
     fn send(&mut self, from: usize) {
         loop {
             let mut packet = self.spare.pop().expect("fewer packets are under way");
-            if !self.ends[from].poll_packet(self.now, &mut NoReplication, &mut packet) {
+            if !self.ends[from].poll_packet(self.now, &mut NoSource, &mut packet) {
                 self.spare.push(packet);
                 return;
             }

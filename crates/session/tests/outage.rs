@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
+use nowcast_session::{Carrier, Config, Entropy, NoSource, Session, Time};
 
 const KEYS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(1);
@@ -71,7 +71,7 @@ fn turn(
     }
     session.handle_timeout(now);
     let mut packet = Vec::new();
-    while session.poll_packet(now, &mut NoReplication, &mut packet) {
+    while session.poll_packet(now, &mut NoSource, &mut packet) {
         to.push_back((now + DELAY, std::mem::take(&mut packet)));
     }
     session.poll_timeout(now);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_session::packet::Resume;
-use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
+use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Session, Source, Time};
 
 /// One end of a pair. The application of a scenario uses this trait. An end is a [`Session`] in this process, or another
 /// implementation in a separate process ([`crate::scenario::OtherImplementation`]).
@@ -12,7 +12,7 @@ pub trait Endpoint {
     fn handle_packet(&mut self, now: Time, packet: &[u8]);
 
     /// Handles due timers, and adds the packets that leave to `packets`. Returns the time of the next wake-up.
-    fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time>;
+    fn wake(&mut self, now: Time, source: &mut dyn Source, packets: &mut Vec<Vec<u8>>) -> Option<Time>;
 
     /// Records that the carrier is gone.
     fn detach(&mut self, now: Time);
@@ -119,7 +119,7 @@ impl Endpoint for Session {
         Session::handle_packet(self, now, packet);
     }
 
-    fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
+    fn wake(&mut self, now: Time, source: &mut dyn Source, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
         self.handle_timeout(now);
         for sent in 0.. {
             assert!(sent < PACKETS_AT_ONCE_MAX, "the end sends an endless number of packets at {now:?}");

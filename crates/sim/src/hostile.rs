@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_session::packet::Packet;
-use nowcast_session::{Carrier, Config, Entropy, LaneConfig, Limits, NoReplication, Session, Time};
+use nowcast_session::{Carrier, Config, Entropy, LaneConfig, Limits, NoSource, Session, Time};
 
 use crate::link::LinkConfig;
 use crate::pair::End;
@@ -145,7 +145,7 @@ impl Joined {
             let mut packet = Vec::new();
             for _ in 0..64 {
                 packet.clear();
-                if !self.ends[from].poll_packet(self.now, &mut NoReplication, &mut packet) {
+                if !self.ends[from].poll_packet(self.now, &mut NoSource, &mut packet) {
                     break;
                 }
                 change(&mut packet);
@@ -159,6 +159,6 @@ impl Joined {
 
 fn reply_bytes(session: &mut Session, now: Time) -> usize {
     let mut reply = Vec::new();
-    while session.poll_packet(now, &mut NoReplication, &mut reply) {}
+    while session.poll_packet(now, &mut NoSource, &mut reply) {}
     reply.len()
 }

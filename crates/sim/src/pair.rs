@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nowcast_queue::conformance::Random;
 use nowcast_session::packet::{Hello, Refuse};
-use nowcast_session::{Carrier, CloseCode, Config, Entropy, NoReplication, Replication, Session, Time};
+use nowcast_session::{Carrier, CloseCode, Config, Entropy, NoSource, Session, Source, Time};
 
 use crate::endpoint::Endpoint;
 use crate::link::{Link, LinkConfig};
@@ -58,7 +58,7 @@ struct Node<E: ?Sized> {
     /// Whether the end is an acceptor whose process began after the other end. The first HELLO without a session then begins a
     /// session, and a HELLO that would resume another session is refused.
     is_new: bool,
-    sources: Box<dyn Replication>,
+    sources: Box<dyn Source>,
 }
 
 /// Maximum number of packets that are stored for replaying.
@@ -103,7 +103,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
             wakes_at: Some(Duration::ZERO),
             generation: 0,
             is_new: false,
-            sources: Box::new(NoReplication),
+            sources: Box::new(NoSource),
         });
         Self {
             now: Duration::ZERO,
@@ -117,7 +117,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
     }
 
     /// Sets the source for the lanes of one end that have a source.
-    pub fn set_source(&mut self, end: End, source: Box<dyn Replication>) {
+    pub fn set_source(&mut self, end: End, source: Box<dyn Source>) {
         self.ends[end as usize].sources = source;
     }
 

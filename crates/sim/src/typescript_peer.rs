@@ -18,7 +18,7 @@ use crate::pair::End;
 use crate::scenario::OtherImplementation;
 use nowcast_session::packet::Resume;
 use nowcast_session::{
-    Carrier, CloseCode, Closed, ClosedBy, Entropy, Limits, MessageKind, Notice, Refused, Replication, Time,
+    Carrier, CloseCode, Closed, ClosedBy, Entropy, Limits, MessageKind, Notice, Refused, Source, Time,
 };
 
 /// The reason why the TypeScript end is not available. Each message states a solution.
@@ -210,7 +210,7 @@ impl Endpoint for Foreign {
         self.peer.send(&Request::new(PACKET, now).bytes(packet));
     }
 
-    fn wake(&mut self, now: Time, _: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
+    fn wake(&mut self, now: Time, _: &mut dyn Source, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
         let mut answer = self.peer.ask(&Request::new(WAKE, now));
         let next = answer.f64();
         self.read_status(&mut answer);

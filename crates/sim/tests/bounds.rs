@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use nowcast_session::packet::{Hello, Packet, Refuse, Resume};
 use nowcast_session::{
-    Carrier, CloseCode, Config, Entropy, Limits, MessageKind, NoReplication, Notice, Replication, Session,
-    Time,
+    Carrier, CloseCode, Config, Entropy, Limits, MessageKind, NoSource, Notice, PacketOutcome, PacketStep,
+    Session, Source, Space, Time,
 };
 use nowcast_sim::link::{LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
@@ -40,14 +40,16 @@ fn notices(session: &mut Session) -> Vec<Notice> {
 /// A source that always has something to send.
 struct Talker;
 
-impl Replication for Talker {
+impl Source for Talker {
     fn has_more(&self, lane: u8) -> bool {
         lane == 1
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, _room: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&number.to_le_bytes());
+    fn fill(&mut self, _lane: u8, number: u64, _room: usize, packet: &mut Vec<u8>) {
+        packet.extend_from_slice(&number.to_le_bytes());
     }
+
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 }
 
 fn pair_with_talker(carrier: Carrier) -> Pair {
@@ -82,21 +84,94 @@ fn an_event_arrives_though_payloads_of_a_source_are_not_read() {
     }
 }
 
-#[test]
-fn while_its_outcomes_are_unread_a_source_is_not_asked_for_more() {
-    let mut pair = pair_with_talker(Carrier::DATAGRAMS);
-    for _ in 0..100 {
-        run(&mut pair, 1_000 * MS);
-        received(&mut pair, End::Acceptor);
+/// Returns two sessions without a link. The first one has a source on lane 1.
+fn sourced_ends(now: Time, carrier: Carrier) -> [Session; 2] {
+    let mut config = Config::default();
+    config.lanes[1].has_source = true;
+    [
+        Session::connect(now, config, carrier, Entropy([1; 48])),
+        Session::accept(now, Config::default(), carrier, Entropy([2; 48])),
+    ]
+}
+
+/// Moves the packets of both ends, `rounds` times. Returns how often the source of `ours` got space.
+fn count_spaces(ends: &mut [Session; 2], now: &mut Time, rounds: u32) -> usize {
+    let (mut packet, mut spaces) = (Vec::new(), 0);
+    let [ours, theirs] = ends;
+    for _ in 0..rounds {
+        *now += 10 * MS;
+        ours.handle_timeout(*now);
+        theirs.handle_timeout(*now);
+        ours.set_waiting_sources(Source::<()>::waiting(&Talker, ours.source_lanes()));
+        packet.clear();
+        let mut step = ours.begin_packet(*now, &mut packet);
+        while let PacketStep::Space(space) = step {
+            spaces += 1;
+            space.fill::<()>(&mut Talker, &mut packet);
+            step = ours.finish_packet(*now, true, &mut packet);
+        }
+        if step == PacketStep::Packet {
+            theirs.handle_packet(*now, &packet);
+        }
+        packet.clear();
+        while theirs.poll_packet(*now, &mut NoSource, &mut packet) {
+            ours.handle_packet(*now, &packet);
+            packet.clear();
+        }
     }
-    let quiet = pair.session(End::Initiator).stats().packets_sent;
-    run(&mut pair, 1_000 * MS);
-    assert!(pair.session(End::Initiator).stats().packets_sent < quiet + 20, "only signs of life");
-    let outcomes =
-        std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_outcome())).count();
-    assert!((4_096..5_000).contains(&outcomes), "{outcomes} outcomes");
-    run(&mut pair, 1_000 * MS);
-    assert!(pair.session(End::Initiator).stats().packets_sent > quiet + 50, "the source is then asked again");
+    spaces
+}
+
+#[test]
+fn while_its_outcomes_are_unread_a_source_gets_no_space() {
+    let mut now = Time::from_millis(1);
+    let mut ends = sourced_ends(now, Carrier::DATAGRAMS);
+    let spaces = count_spaces(&mut ends, &mut now, 10_000);
+    assert!((4_096..5_000).contains(&spaces), "the source got space {spaces} times");
+    assert_eq!(count_spaces(&mut ends, &mut now, 100), 0);
+    let outcomes = std::iter::from_fn(|| ends[0].poll_outcome()).count();
+    assert_eq!(outcomes, spaces);
+    assert!(count_spaces(&mut ends, &mut now, 100) > 50, "the source then gets space again");
+}
+
+/// Begins a packet with a space for a source between two open sessions.
+fn begin_with_space(ours: &mut Session, now: Time, packet: &mut Vec<u8>) -> Space {
+    packet.clear();
+    ours.set_waiting_sources(1 << 1);
+    match ours.begin_packet(now, packet) {
+        PacketStep::Space(space) => space,
+        other => panic!("the source has no space: {other:?}"),
+    }
+}
+
+#[test]
+fn a_packet_that_its_session_outlives_does_not_leave_and_its_source_learns_the_loss() {
+    let mut now = Time::from_millis(1);
+    let mut ends = sourced_ends(now, Carrier::STREAM);
+    count_spaces(&mut ends, &mut now, 10);
+    let ours = &mut ends[0];
+    while ours.poll_outcome().is_some() {}
+    let mut packet = Vec::new();
+    let space = begin_with_space(ours, now, &mut packet);
+    ours.attach(now, Carrier::STREAM, Entropy([3; 48]));
+    space.fill::<()>(&mut Talker, &mut packet);
+    assert_eq!(ours.finish_packet(now, true, &mut packet), PacketStep::Nothing);
+    let outcomes: Vec<_> = std::iter::from_fn(|| ours.poll_outcome()).collect();
+    let lost = outcomes.last().expect("the source learns the outcome");
+    assert!(!lost.arrived && packet.ends_with(&lost.number.to_le_bytes()), "{outcomes:?}");
+}
+
+#[test]
+fn a_source_that_writes_more_than_its_space_ends_the_session() {
+    let mut now = Time::from_millis(1);
+    let mut ends = sourced_ends(now, Carrier::STREAM);
+    count_spaces(&mut ends, &mut now, 10);
+    let ours = &mut ends[0];
+    let mut packet = Vec::new();
+    begin_with_space(ours, now, &mut packet);
+    packet.resize(20_000, 0);
+    assert_eq!(ours.finish_packet(now, true, &mut packet), PacketStep::Nothing);
+    assert!(ours.is_closed());
 }
 
 #[test]
@@ -125,7 +200,7 @@ fn refusal_of(carrier: Carrier, packets: &[&[u8]]) -> Option<Refuse> {
     for packet in packets {
         answer.clear();
         session.handle_packet(now, packet);
-        session.poll_packet(now, &mut NoReplication, &mut answer);
+        session.poll_packet(now, &mut NoSource, &mut answer);
     }
     match Packet::read(&answer) {
         Ok(Packet::Refuse(refuse)) => {
@@ -164,10 +239,10 @@ fn an_initiator_learns_that_its_packets_cannot_be_read_until_its_proof_is_acknow
         let mut asking = Session::connect(now, Config::default(), Carrier::STREAM, Entropy([1; 48]));
         let mut answering = Session::accept(now, Config::default(), Carrier::STREAM, Entropy([2; 48]));
         let mut packet = Vec::new();
-        assert!(asking.poll_packet(now, &mut NoReplication, &mut packet));
+        assert!(asking.poll_packet(now, &mut NoSource, &mut packet));
         answering.handle_packet(now, &packet);
         packet.clear();
-        assert!(answering.poll_packet(now, &mut NoReplication, &mut packet));
+        assert!(answering.poll_packet(now, &mut NoSource, &mut packet));
         if is_answered {
             asking.handle_packet(now, &packet);
             assert!(asking.is_open());
@@ -204,7 +279,7 @@ fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
             session.attach(now, Carrier::STREAM, Entropy([9; 48]));
             session.handle_packet(now, &hello(limits, Some(resume)));
             let mut answer = Vec::new();
-            session.poll_packet(now, &mut NoReplication, &mut answer);
+            session.poll_packet(now, &mut NoSource, &mut answer);
             answer
         });
         match Packet::read(&answer) {

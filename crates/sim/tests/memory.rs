@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
+use nowcast_session::{Carrier, Config, Entropy, NoSource, Session, Time};
 
 /// Returns the resident memory of this process in bytes.
 fn resident_bytes() -> usize {
@@ -14,7 +14,7 @@ fn resident_bytes() -> usize {
 
 fn pass(now: Time, from: &mut Session, to: &mut Session, packet: &mut Vec<u8>) {
     from.handle_timeout(now);
-    while from.poll_packet(now, &mut NoReplication, packet) {
+    while from.poll_packet(now, &mut NoSource, packet) {
         to.handle_packet(now, packet);
         packet.clear();
     }

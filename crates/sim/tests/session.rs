@@ -1,11 +1,13 @@
 //! Tests a session in the situations for which it was made.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use nowcast_session::packet::{HELLO_BYTES_MIN, Hello, Packet, Resume};
 use nowcast_session::{
-    Carrier, CloseCode, ClosedBy, Config, Entropy, Limits, MessageKind, NoReplication, Notice, Replication,
-    Session, Time,
+    Carrier, CloseCode, ClosedBy, Config, Entropy, Limits, MessageKind, NoSource, Notice, PacketOutcome,
+    Session, Source, Time,
 };
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
@@ -63,7 +65,7 @@ fn without_a_common_version_a_session_is_refused_by_name_in_fewer_bytes_than_rec
     let mut session = Session::accept(now, Config::default(), Carrier::DATAGRAMS, Entropy([1; 48]));
     session.handle_packet(now, &hello(2, None));
     let mut reply = Vec::new();
-    assert!(session.poll_packet(now, &mut NoReplication, &mut reply));
+    assert!(session.poll_packet(now, &mut NoSource, &mut reply));
     assert!(reply.len() <= HELLO_BYTES_MIN);
     let Ok(Packet::Refuse(refuse)) = Packet::read(&reply) else { panic!("a refusal") };
     assert_eq!((refuse.code, refuse.version_min, refuse.version_max), (CloseCode::VERSION, 1, 1));
@@ -256,20 +258,26 @@ fn the_age_of_a_shown_value_is_known_with_different_clocks() {
     assert!(worst < 4.0, "wrong by {worst} ms");
 }
 
-/// A source of one number. The number is sent until a packet that contains it has arrived.
+/// Writes 40 packet numbers, and records the outcomes.
+#[derive(Clone, Default)]
 struct Counter {
     filled: u8,
+    outcomes: Rc<RefCell<Vec<PacketOutcome>>>,
 }
 
-impl Replication for Counter {
+impl Source for Counter {
     fn has_more(&self, lane: u8) -> bool {
         lane == 2 && self.filled < 40
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
         assert!(room >= 8);
         self.filled += 1;
-        out.extend_from_slice(&number.to_le_bytes());
+        packet.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn on_outcome(&mut self, outcome: PacketOutcome) {
+        self.outcomes.borrow_mut().push(outcome);
     }
 }
 
@@ -279,17 +287,16 @@ fn a_source_learns_the_fate_of_every_packet_that_it_filled() {
     config.lanes[2].has_source = true;
     let link = LinkConfig { loss: Loss::Random(0.3), ..delayed(20) };
     let mut pair = Pair::new(3, [config.clone(), config], Carrier::DATAGRAMS, [link.clone(), link]);
-    pair.set_source(End::Initiator, Box::new(Counter { filled: 0 }));
+    let counter = Counter::default();
+    pair.set_source(End::Initiator, Box::new(counter.clone()));
     let mut arrived = Vec::new();
-    let mut outcomes = Vec::new();
     for _ in 0..200 {
         // A source has no timer, so its driver polls at every tick.
         pair.with(End::Initiator, |_, _| ());
         run(&mut pair, 20 * MS);
         arrived.extend(received(&mut pair, End::Acceptor));
-        outcomes
-            .extend(std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_outcome())));
     }
+    let outcomes = counter.outcomes.borrow();
     assert_eq!(outcomes.len(), 40);
     for (kind, payload) in arrived {
         let MessageKind::Replication { packet } = kind else { panic!("{kind:?}") };

@@ -15,7 +15,8 @@ use nowcast_server::world::{
 };
 use nowcast_server::{Config as ServerConfig, Rules, Server as WorldServer, WorldConfig};
 use nowcast_session::{
-    Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, Replication, Session, Time,
+    Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, PacketOutcome, Session, Source,
+    Time,
 };
 use nowcast_wire::{Effort, Value as WireValue, decode, encode_to_vec, encode_value};
 use nowcast_world_protocol::session::{
@@ -66,13 +67,17 @@ struct Movement {
     viewer: Viewer,
 }
 
-impl Replication for Movement {
+impl Source for Movement {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.viewer.has_more()
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        self.viewer.fill(self.history.frames(), number, room, out);
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
+        self.viewer.fill(self.history.frames(), number, room, packet);
+    }
+
+    fn on_outcome(&mut self, outcome: PacketOutcome) {
+        self.viewer.on_outcome(outcome.number, outcome.arrived);
     }
 }
 
@@ -199,7 +204,7 @@ impl Run {
                         self.client.session.handle_timeout(now(0, ms));
                         self.client.session.poll_packet(
                             now(0, ms),
-                            &mut nowcast_session::NoReplication,
+                            &mut nowcast_session::NoSource,
                             &mut bytes,
                         )
                     }
@@ -242,9 +247,6 @@ impl Server {
         }
         if ms.is_multiple_of(STEP_MS) {
             self.step(ms);
-        }
-        while let Some(outcome) = self.session.poll_outcome() {
-            self.movement.viewer.on_outcome(outcome.number, outcome.arrived);
         }
         if ms.is_multiple_of(ROUND_MS) && self.has_joined && self.session.is_open() {
             let avatar = self.world.world().scene().player(ADA).and_then(|player| player.avatar);

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nowcast_session::packet::{Hello, VERSION};
-use nowcast_session::{Config, Entropy, Limits, NoReplication, Session};
+use nowcast_session::{Config, Entropy, Limits, NoSource, Session};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -81,7 +81,7 @@ async fn clients_that_begin_slowly_do_not_keep_out_another() {
     let mut packet = Vec::new();
     let opened = async {
         loop {
-            while session.poll_packet(clock::now(), &mut NoReplication, &mut packet) {
+            while session.poll_packet(clock::now(), &mut NoSource, &mut packet) {
                 near.send(&packet).unwrap();
                 packet.clear();
             }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::shapes::Shapes;
 use super::wakers::DriverWaker;
-use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
+use super::{BoxedSource, CommandId, Entry, Error, LaneId, Phase, Received, Status};
 use crate::carrier::CarrierKind;
 use crate::published::Subscription;
 
@@ -107,7 +107,7 @@ pub(crate) trait Link: Send + Sync {
         Some(subscription)
     }
 
-    fn set_source(&self, _source: Box<dyn Source>) {}
+    fn set_source(&self, _source: BoxedSource) {}
 
     /// Wakes the task that calls the source. A link without packets has none.
     fn driver(&self) -> Arc<DriverWaker> {

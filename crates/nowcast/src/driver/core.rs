@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, DriverWaker, Error, Phase, Replies, RequeuedMessages, Shapes, Source, Status, WakerSet,
+    BoxedSource, CommandId, DriverWaker, Error, Phase, Replies, RequeuedMessages, Shapes, Status, WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -31,7 +31,7 @@ pub(crate) struct Core {
     /// The session's last carrier.
     latest_kind: Option<CarrierKind>,
     /// The new source, until the driver takes it.
-    pub(super) next_source: Option<Box<dyn Source>>,
+    pub(super) next_source: Option<BoxedSource>,
     /// The publisher's messages for the peer.
     pub(crate) subscription: Option<Subscription>,
     /// The time of the driver's timer.

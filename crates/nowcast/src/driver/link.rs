@@ -9,11 +9,11 @@ use nowcast_session::{CloseCode, MessageKind as Kind, Refused, Time, WaitingMess
 use tokio::sync::watch;
 
 use super::core::{Core, Shared};
-use super::source_drafts::discard;
+use super::source_calls::discard;
 use crate::carrier::CarrierKind;
 use crate::channel::{
-    CommandId, DriverWaker, Entry, Error, LaneId, Link, Message, MessageKind, Phase, Put, Received, Shapes,
-    Source, Status,
+    BoxedSource, CommandId, DriverWaker, Entry, Error, LaneId, Link, Message, MessageKind, Phase, Put,
+    Received, Shapes, Status,
 };
 use crate::clock;
 use crate::published::Subscription;
@@ -241,7 +241,7 @@ impl Link for SessionLink {
         None
     }
 
-    fn set_source(&self, source: Box<dyn Source>) {
+    fn set_source(&self, source: BoxedSource) {
         let mut core = self.lock();
         // After the end of the driver, no source is called.
         let unused = if core.is_left() { Some(source) } else { core.next_source.replace(source) };

@@ -3,27 +3,29 @@
 //! A turn has these steps, in this order: receive packets, wake the tasks that read, handle time, let the application's source
 //! put new messages, fill packets as long as the carrier accepts them, deliver events, sleep. The application puts and takes
 //! messages under the same lock and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so
-//! they hold the newest values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
+//! they hold the newest values (late binding). The application's source writes straight into the packet, and only the source is
+//! called without the lock (`source_calls.rs`).
 
 mod core;
 mod feed;
 mod link;
-mod source_drafts;
+mod source_calls;
 
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use nowcast_session::{CloseCode, Time};
+use nowcast_session::{CloseCode, PacketStep, Source, Time};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use crate::carrier::{self, Ended, Ending, retire};
+use crate::channel::PutBatch;
 use crate::clock;
 use core::Core;
 use feed::{feed, feed_at};
-use source_drafts::{Polled, Question, SourceDrafts};
+use source_calls::SourceCalls;
 
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
@@ -43,7 +45,7 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
-    sourced: SourceDrafts,
+    sourced: SourceCalls,
     /// The close of the last carrier, after the session is closed.
     retiring: Option<JoinHandle<()>>,
 }
@@ -54,7 +56,7 @@ impl Driver {
             shared,
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             packet: Vec::new(),
-            sourced: SourceDrafts::default(),
+            sourced: SourceCalls::default(),
             retiring: None,
         }
     }
@@ -88,7 +90,7 @@ impl Future for Driver {
         core.has_left();
         let source = core.next_source.take();
         drop(core);
-        source_drafts::discard(source);
+        source_calls::discard(source);
         Poll::Ready(())
     }
 }
@@ -112,7 +114,7 @@ fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut C
 /// the time and the carrier again.
 struct Turn<'a> {
     shared: &'a Shared,
-    sourced: &'a mut SourceDrafts,
+    sourced: &'a mut SourceCalls,
     packet: &'a mut Vec<u8>,
     now: Time,
 }
@@ -126,7 +128,7 @@ impl<'a> Turn<'a> {
     ) -> (MutexGuard<'a, Core>, bool) {
         if let Some(source) = core.next_source.take() {
             let before = self.sourced.replace(source);
-            core = self.unlocked(core, |_| source_drafts::discard(before));
+            core = self.unlocked(core, |_| source_calls::discard(before));
         }
         core.looked_at = self.now;
         let received = receive(&mut core, self.now, context);
@@ -136,7 +138,6 @@ impl<'a> Turn<'a> {
         }
         linger(&mut core, self.now);
         core.session.handle_timeout(self.now);
-        self.sourced.begin(&mut core.session);
         core = self.feed_from_source(core);
         let sent;
         (core, sent) = self.send(core, context);
@@ -166,24 +167,20 @@ impl<'a> Turn<'a> {
                 feed(&mut core, self.now);
                 return (core, Sent::All);
             };
-            let ready = carrier.poll_ready(context);
-            let is_shallow = carrier.is_shallow();
-            if let Some(question) = self.sourced.question(session, self.now, ready.is_ready()) {
-                core = self.ask(core, question);
-                continue;
-            }
-            let Poll::Ready(ready) = ready else {
-                if is_shallow {
-                    session.carrier_is_full(self.now, self.sourced);
+            let Poll::Ready(ready) = carrier.poll_ready(context) else {
+                if carrier.is_shallow() {
+                    session.carrier_is_full(self.now);
                 }
                 return (core, Sent::Blocked);
             };
-            if ready.is_ok() {
-                feed(&mut core, self.now);
-            }
-            match ready.and_then(|()| self.send_packet(&mut core)) {
-                Ok(Polled::Packet | Polled::AskAgain) => {}
-                Ok(Polled::Nothing) => return (core, Sent::All),
+            let sent;
+            (core, sent) = match ready {
+                Ok(()) => self.send_packet(core),
+                Err(ended) => (core, Err(ended)),
+            };
+            match sent {
+                Ok(true) => {}
+                Ok(false) => return (core, Sent::All),
                 Err(ended) => {
                     lose(&mut core, self.now, &ended);
                     return (core, Sent::All);
@@ -193,37 +190,38 @@ impl<'a> Turn<'a> {
         (core, Sent::Many)
     }
 
-    /// Sends one packet over a carrier that accepts it.
-    fn send_packet(&mut self, core: &mut Core) -> Result<Polled, Ended> {
-        let Core { session, carrier: Some(carrier), .. } = core else { return Ok(Polled::Nothing) };
+    /// Sends one packet over a carrier that accepts it. Returns whether there was a packet.
+    fn send_packet(&mut self, mut core: MutexGuard<'a, Core>) -> (MutexGuard<'a, Core>, Result<bool, Ended>) {
+        feed(&mut core, self.now);
         self.packet.clear();
-        let polled = self.sourced.poll_packet(session, self.now, self.packet);
-        if polled == Polled::Packet {
-            carrier.send(self.packet)?;
+        let mut step = core.session.begin_packet(self.now, self.packet);
+        while let PacketStep::Space(space) = step {
+            core = self.call_source(core, |source, _, packet| space.fill(source, packet));
+            // The messages of a batch leave together.
+            let adds_more = core.open_batches == 0;
+            step = core.session.finish_packet(self.now, adds_more, self.packet);
         }
-        Ok(polled)
+        let sent = match &mut core.carrier {
+            Some(carrier) if step == PacketStep::Packet => carrier.send(self.packet).map(|()| true),
+            _ => Ok(false),
+        };
+        (core, sent)
     }
 
-    /// Calls the source while the channel is not locked.
-    fn ask(&mut self, core: MutexGuard<'a, Core>, question: Question) -> MutexGuard<'a, Core> {
-        let mut answered = Ok(());
-        let mut core = self.unlocked(core, |turn| answered = turn.sourced.ask(question));
-        if let Err(reason) = answered {
-            core.session.close(self.now, CloseCode::APPLICATION, reason);
-        }
-        core
-    }
-
-    /// Lets the source put new messages, if it was called for. The source collects them while the channel is not locked.
-    /// Afterwards all of them are put at once.
-    fn feed_from_source(&mut self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
-        if !self.shared.driver.take_call() || core.session.is_closed() {
+    /// Passes outcomes to the source, and lets it put new messages if it was called for. The source collects them while the
+    /// channel is not locked. Afterwards all of them are put at once.
+    fn feed_from_source(&mut self, mut core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+        let has_outcomes = self.sourced.collect_outcomes(&mut core.session);
+        let is_called = self.shared.driver.take_call();
+        if core.session.is_closed() || !is_called && !has_outcomes {
             return core;
         }
-        let mut fed = Ok(());
-        let mut core = self.unlocked(core, |turn| fed = turn.sourced.feed());
-        if let Err(reason) = fed {
-            core.session.close(self.now, CloseCode::APPLICATION, reason);
+        core = self.call_source(core, |source, batch, _| {
+            if is_called {
+                source.feed(batch);
+            }
+        });
+        if !is_called || core.session.is_closed() {
             return core;
         }
         if !self.sourced.fed.put_into(&mut core.session, self.now) {
@@ -231,6 +229,24 @@ impl<'a> Turn<'a> {
         }
         if let Some((code, reason)) = self.sourced.fed.take_closing() {
             core.close(self.now, CloseCode(code), &reason);
+        }
+        core
+    }
+
+    /// Calls the source while the channel is not locked. The session then knows on which lanes the source has more.
+    fn call_source(
+        &mut self,
+        core: MutexGuard<'a, Core>,
+        run: impl FnOnce(&mut dyn Source<PutBatch>, &mut PutBatch, &mut Vec<u8>),
+    ) -> MutexGuard<'a, Core> {
+        let lanes = core.session.source_lanes();
+        let mut called = Ok(0);
+        let mut core = self.unlocked(core, |turn| {
+            called = turn.sourced.call(lanes, |source, batch| run(source, batch, turn.packet));
+        });
+        match called {
+            Ok(waiting) => core.session.set_waiting_sources(waiting),
+            Err(reason) => core.session.close(self.now, CloseCode::APPLICATION, reason),
         }
         core
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::replication_figures::ReplicationFigures;
 use super::{EVENT_BYTES_OF_ALL_MAX, EVENT_SHARE_BYTES};
-use nowcast::session::{PacketOutcome, Refused, Replication};
+use nowcast::session::{PacketOutcome, Refused};
 use nowcast::{PutBatch, RefusedPut, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_room::session::{
@@ -290,26 +290,24 @@ impl Drop for ClientReplicator {
     }
 }
 
-impl Replication for ClientReplicator {
+impl Source<PutBatch> for ClientReplicator {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.view.as_ref().is_some_and(|view| view.viewer.has_more())
     }
 
-    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
         let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
         // Uses the newest snapshot at the time when the packet leaves.
         let Some(snapshot) = latest_snapshot.newest() else { return };
-        let (before, stats) = (out.len(), viewer.stats);
+        let (before, stats) = (packet.len(), viewer.stats);
         viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);
-        viewer.fill(&snapshot.frames, number, room, out);
-        self.figures.count(Class::Movement, out.len() - before);
-        self.figures.note_payload(&snapshot.frames, &out[before..]);
+        viewer.fill(&snapshot.frames, number, room, packet);
+        self.figures.count(Class::Movement, packet.len() - before);
+        self.figures.note_payload(&snapshot.frames, &packet[before..]);
         let postponed = viewer.stats.postponed - stats.postponed;
-        metrics.note_movement(out.len() - before, postponed, viewer.stats.abandoned - stats.abandoned);
+        metrics.note_movement(packet.len() - before, postponed, viewer.stats.abandoned - stats.abandoned);
     }
-}
 
-impl Source for ClientReplicator {
     fn on_outcome(&mut self, outcome: PacketOutcome) {
         if let Some(view) = &mut self.view {
             view.viewer.on_outcome(outcome.number, outcome.arrived);

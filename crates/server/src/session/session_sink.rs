@@ -7,15 +7,15 @@
 //! 3. `publish` builds the frames of the groups that moved, once for all sessions, and publishes the snapshot of the step. It wakes the
 //!    drivers of the clients that are due.
 //! 4. The driver, on its I/O thread, asks `ClientReplicator` for a round: the interest set, and the groups that changed in it.
-//! 5. Before each packet, the driver estimates the free space, and `ClientReplicator::fill` writes the most urgent groups of the newest
-//!    snapshot into a draft. The session copies the draft into the packet.
+//! 5. When a packet leaves, `Session::begin_packet` returns the free space, `ClientReplicator::fill` writes the most urgent groups of
+//!    the newest snapshot into it, and `Session::finish_packet` completes the packet.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nowcast::{CarrierKind, Channel, Source, Status};
+use nowcast::{CarrierKind, Channel, PutBatch, Source, Status};
 use nowcast_replication::{Flight, History, InterestGrid, Moving, Placed, Transform};
 use nowcast_room::session::{
     Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
@@ -55,7 +55,7 @@ impl SessionSink {
         channel: Arc<Channel>,
         network_hz: u32,
         metrics: &Arc<Metrics>,
-        source: impl FnOnce(ClientReplicator) -> Box<dyn Source>,
+        source: impl FnOnce(ClientReplicator) -> Box<dyn Source<PutBatch> + Send>,
     ) -> Self {
         let (sender, receiver) = outbox();
         let figures = Arc::new(ReplicationFigures::default());

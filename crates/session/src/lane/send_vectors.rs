@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::LaneConfig;
 use super::send::{SendContext, SendLane};
-use crate::builder::Builder;
+use crate::builder::{Builder, Layout};
 use crate::limits::Limits;
 use crate::packet::{EventKind, Frame, Reader};
 use crate::sent::{Item, SentPackets};
@@ -147,7 +147,7 @@ impl Script {
         while self.lane.has_more(self.now) {
             let mut out = Vec::new();
             let first = self.sent.next_number();
-            let mut builder = Builder::new(&mut out, self.whole_max + OVERHEAD);
+            let mut builder = Builder::new(&mut out, Layout::new(self.whole_max + OVERHEAD));
             self.lane.fill(&mut SendContext {
                 now: self.now,
                 builder: &mut builder,

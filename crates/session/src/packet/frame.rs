@@ -387,9 +387,9 @@ pub mod write {
         put_varint(out, consumed);
     }
 
-    /// Appends REPLICATION.
-    pub fn replication(out: &mut Vec<u8>, lane: u8, payload: &[u8]) {
+    /// Appends the head of REPLICATION, whose payload has `length` bytes.
+    pub fn replication_head(out: &mut Vec<u8>, lane: u8, length: usize) {
         out.push(0x60 | lane);
-        put_bytes(out, payload);
+        put_varint(out, length as u64);
     }
 }

@@ -16,7 +16,7 @@ use crate::lane::send::{Bound, SendContext, SendLane, WaitingMessage};
 use crate::limits::{LANES_MAX, Limits};
 use crate::packet::{Frame, write};
 use crate::sent::{Item, SentPackets};
-use crate::source::{PacketOutcome, Replication};
+use crate::source::{PacketOutcome, Space};
 use crate::stats::Stats;
 use crate::store::Store;
 use crate::time::Time;
@@ -49,10 +49,10 @@ struct PlannedLane {
 }
 
 /// The packet that is being filled.
-pub(super) struct Departure<'a, 'b> {
+pub(super) struct Departure<'a> {
     pub(super) now: Time,
     pub(super) number: u64,
-    pub(super) builder: &'a mut Builder<'b>,
+    pub(super) builder: Builder<'a>,
     pub(super) sent: &'a mut SentPackets,
     pub(super) stats: &'a mut Stats,
     /// The peer's limits.
@@ -61,11 +61,11 @@ pub(super) struct Departure<'a, 'b> {
     pub(super) whole_max: usize,
 }
 
-impl<'b> Departure<'_, 'b> {
-    fn context<'c>(&'c mut self, store: &'c mut Store, bound: &'c mut Vec<Bound>) -> SendContext<'c, 'b> {
+impl<'a> Departure<'a> {
+    fn context<'c>(&'c mut self, store: &'c mut Store, bound: &'c mut Vec<Bound>) -> SendContext<'c, 'a> {
         SendContext {
             now: self.now,
-            builder: self.builder,
+            builder: &mut self.builder,
             store,
             sent: self.sent,
             stats: self.stats,
@@ -90,7 +90,8 @@ pub(super) struct Arrival<'a> {
 #[derive(Debug)]
 pub(super) struct Lanes {
     configs: Vec<LaneConfig>,
-    has_sources: bool,
+    /// The lanes that have a source, one bit each.
+    pub(super) source_lanes: u16,
     /// Whether some lane has a limit in bytes a second.
     has_limits: bool,
     outgoing: Vec<Option<Box<SendLane>>>,
@@ -98,15 +99,14 @@ pub(super) struct Lanes {
     /// Prevents the peer from choosing keys that collide in the tables of the incoming lanes.
     seed: u64,
     store: Store,
-    /// The lanes with content for the last planned packet.
+    /// The lanes with content for the last planned packet, and the index of the next one to fill.
     planned: Vec<PlannedLane>,
+    next_planned: usize,
     /// Events that left for the first time in the packet that is being filled.
     bound: Vec<Bound>,
-    /// The bytes of a source.
-    scratch: Vec<u8>,
     outcomes: VecDeque<PacketOutcome>,
-    /// Whether the source had content when it was last asked.
-    source_waits: bool,
+    /// The lanes on which the source had something to send when it was last asked, one bit each.
+    pub(super) waiting_sources: u16,
     turn_floor: u64,
     /// The incoming lane that is read first.
     next_to_read: u8,
@@ -126,17 +126,18 @@ impl Lanes {
         let count = config.lanes.len().min(LANES_MAX.into());
         Self {
             configs: config.lanes[..count].to_vec(),
-            has_sources: config.lanes.iter().any(|lane| lane.has_source),
+            source_lanes: (0..count)
+                .fold(0, |lanes, at| lanes | u16::from(config.lanes[at].has_source) << at),
             has_limits: config.lanes.iter().any(|lane| lane.bytes_per_second_max.is_some()),
             outgoing: (0..count).map(|_| None).collect(),
             incoming: (0..config.limits.lanes_max).map(|_| None).collect(),
             seed,
             store: Store::default(),
             planned: Vec::with_capacity(count),
+            next_planned: 0,
             bound: Vec::new(),
-            scratch: Vec::new(),
             outcomes: VecDeque::new(),
-            source_waits: false,
+            waiting_sources: 0,
             turn_floor: 0,
             next_to_read: 0,
             readable: 0,
@@ -182,36 +183,27 @@ impl Lanes {
 
     /// Number of lanes that may have messages to send: all lanes if sources feed some, or else those on which messages were put.
     fn in_use(&self, peer: &Limits) -> usize {
-        let used = if self.has_sources { LANES_MAX } else { self.highest_lane + 1 };
+        let used = if self.source_lanes != 0 { LANES_MAX } else { self.highest_lane + 1 };
         self.usable(peer).min(used).into()
     }
 
-    /// If the outcomes of a source's bytes are not read, the source may send no more.
-    fn may_ask_sources(&self) -> bool {
-        self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
+    /// Whether the source of a lane has something to send. If its outcomes are not read, it may send no more.
+    fn has_sourced(&self, lane: u8) -> bool {
+        self.source_lanes & self.waiting_sources & 1 << lane != 0 && self.outcomes.len() < OUTCOMES_UNREAD_MAX
     }
 
-    /// The one pass that decides which lanes fill the next packet. Without `source`, the last answer of the source
-    /// is used.
-    pub(super) fn plan(&mut self, now: Time, peer: &Limits, source: Option<&dyn Replication>) -> Plan {
-        let in_use = self.in_use(peer);
-        let asks = self.may_ask_sources();
+    /// The one pass that decides which lanes fill the next packet.
+    pub(super) fn plan(&mut self, now: Time, peer: &Limits) -> Plan {
         let mut leads_with_event = false;
         let mut first_class = u16::MAX;
-        let mut source_waits = false;
         self.planned.clear();
-        for (lane, sender) in (0..).zip(&mut self.outgoing[..in_use]) {
+        for lane in 0..self.in_use(peer) as u8 {
+            let has_sourced = self.has_sourced(lane);
+            let sender = &mut self.outgoing[usize::from(lane)];
             let has_queued = sender.as_mut().is_some_and(|sender| sender.has_more(now));
-            let has_sourced = self.has_sources
-                && self.configs[usize::from(lane)].has_source
-                && match source {
-                    Some(source) => asks && source.has_more(lane),
-                    None => self.source_waits,
-                };
             if !has_queued && !has_sourced {
                 continue;
             }
-            source_waits |= has_sourced;
             let config = &self.configs[usize::from(lane)];
             let class = u16::from(config.class);
             // A lane that was idle begins at the floor, so it cannot claim the turns that it did not use.
@@ -228,59 +220,34 @@ impl Lanes {
             }
             self.planned.push(PlannedLane { class: config.class, turn, lane });
         }
-        // Timers plan without the source, because they have no access to it. They use its last answer.
-        if source.is_some() {
-            self.source_waits = source_waits;
-        }
         Plan { has_content: !self.planned.is_empty(), leads_with_event }
     }
 
-    /// Puts the messages of the last plan into the packet.
-    pub(super) fn fill(&mut self, source: &mut dyn Replication, departure: &mut Departure<'_, '_>) {
-        let asks = self.may_ask_sources();
+    /// Begins to fill the packet of the last plan.
+    pub(super) fn begin_fill(&mut self) {
         // By class, and then by the turn that each lane had before this packet (weighted fair queueing).
         self.planned.sort_unstable();
         if let Some(least) = self.planned.iter().map(|planned| planned.turn).min() {
             self.turn_floor = least;
         }
-        for at in 0..self.planned.len() {
-            let PlannedLane { turn, lane, .. } = self.planned[at];
-            let index = usize::from(lane);
-            if let Some(sender) = &mut self.outgoing[index] {
+        self.next_planned = 0;
+    }
+
+    /// Puts the messages of the planned lanes into the packet, up to a lane whose source must write next.
+    pub(super) fn fill(&mut self, departure: &mut Departure<'_>) -> Option<Space> {
+        while let Some(&PlannedLane { turn, lane, .. }) = self.planned.get(self.next_planned) {
+            self.next_planned += 1;
+            if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
                 sender.turn = turn;
                 sender.fill(&mut departure.context(&mut self.store, &mut self.bound));
             }
-            if asks && self.configs[index].has_source {
-                self.fill_from_source(source, lane, departure);
+            if self.has_sourced(lane)
+                && let Some(space) = departure.builder.begin_replication(lane, departure.number)
+            {
+                return Some(space);
             }
         }
-    }
-
-    fn fill_from_source(
-        &mut self,
-        source: &mut dyn Replication,
-        lane: u8,
-        departure: &mut Departure<'_, '_>,
-    ) {
-        const HEAD: usize = 3;
-        let Departure { builder, sent, number, .. } = departure;
-        self.scratch.clear();
-        // If a message does not fit into the lane's share, it may need the whole packet.
-        for room in [builder.room_to_share(), builder.room()] {
-            let room = room.saturating_sub(HEAD);
-            if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
-                source.fill(lane, *number, room, &mut self.scratch);
-                assert!(
-                    self.scratch.len() <= room,
-                    "a replication source writes at most the offered number of bytes"
-                );
-            }
-        }
-        if !self.scratch.is_empty() {
-            let payload = &self.scratch;
-            builder.frame(|out| write::replication(out, lane, payload));
-            sent.push_item(Item::Replication { lane });
-        }
+        None
     }
 
     /// Frees memory that only a burst of messages needed, such as the first picture of a world.
@@ -300,13 +267,13 @@ impl Lanes {
     }
 
     /// Repeats an event that was not acknowledged. Returns the number of bytes that this took.
-    pub(super) fn repeat(&mut self, lane: u8, number: u64, departure: &mut Departure<'_, '_>) -> usize {
+    pub(super) fn repeat(&mut self, lane: u8, number: u64, departure: &mut Departure<'_>) -> usize {
         let Some(sender) = &mut self.outgoing[usize::from(lane)] else { return 0 };
         sender.repeat(number, &mut departure.context(&mut self.store, &mut self.bound))
     }
 
     /// Reports to the peer how many events the application has consumed.
-    pub(super) fn write_windows(&mut self, departure: &mut Departure<'_, '_>) {
+    pub(super) fn write_windows(&mut self, departure: &mut Departure<'_>) {
         for (lane, receiver) in (0..).zip(&mut self.incoming[..self.heard.into()]) {
             let Some(receiver) = receiver else { continue };
             let Some(consumed) = receiver.window() else { continue };

@@ -40,6 +40,7 @@ use commands::Commands;
 use handshake::Handshake;
 use incoming::Owners;
 use lanes::Lanes;
+use outgoing::Filling;
 use recovery::Recovery;
 use redundancy::Redundancy;
 
@@ -68,6 +69,8 @@ pub struct Session {
     last_heard: Time,
     stats: Stats,
     notices: VecDeque<Notice>,
+    /// The packet into which a source writes.
+    filling: Option<Filling>,
 }
 
 /// Maximum number of unread notices. The oldest are dropped.
@@ -98,6 +101,7 @@ impl Session {
             last_heard: now,
             stats: Stats::default(),
             notices: VecDeque::new(),
+            filling: None,
             config,
             carrier,
         }
@@ -111,6 +115,7 @@ impl Session {
         if self.is_closed() {
             return;
         }
+        self.abandon_packet(now);
         self.carrier = carrier;
         let Self { lanes, handshake, recovery, stats, .. } = self;
         recovery.change_carrier(carrier.is_reliable, stats, &mut Owners { lanes, handshake });
@@ -172,8 +177,8 @@ impl Session {
         self.notices.push_back(notice);
     }
 
-    /// Returns the outcome of bytes that a [`crate::Replication`] put into a packet. While 4,096 outcomes are unread,
-    /// sources are not polled.
+    /// Returns the outcome of bytes that a [`crate::Source`] wrote into a packet. While 4,096 outcomes are unread,
+    /// sources get no space.
     pub fn poll_outcome(&mut self) -> Option<PacketOutcome> {
         self.lanes.poll_outcome()
     }
@@ -250,11 +255,6 @@ impl Session {
     /// Counters from the beginning of the session.
     pub fn stats(&self) -> &Stats {
         &self.stats
-    }
-
-    /// Whether messages wait for packets; cheaper than [`Session::gauges`].
-    pub fn has_waiting(&self) -> bool {
-        self.lanes.waiting() > 0
     }
 
     /// Memory of the events that wait to be sent for the first time, in bytes.

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use super::Session;
-use super::lanes::{Departure, Plan};
-use super::redundancy::LEADING_BYTES;
-use crate::builder::Builder;
-use crate::error::Refused;
+use super::lanes::{Departure, Lanes, Plan};
+use super::redundancy::{LEADING_BYTES, Redundancy};
+use crate::builder::{Builder, Layout};
+use crate::error::{CloseCode, Refused};
 use crate::lane::send::Bound;
 use crate::limits::PART_BYTES;
 use crate::packet::{EventKind, write, write_header};
 use crate::sent::Item;
-use crate::source::Replication;
+use crate::source::{PacketStep, Source, Space};
 use crate::time::Time;
 
 /// Maximum size of the header, the acknowledgement and the fields of a frame together.
@@ -33,6 +33,20 @@ struct Reasons {
     content: bool,
     /// Whether the content is an event that must not wait.
     leads: bool,
+}
+
+/// A packet that has begun and has not left.
+#[derive(Debug)]
+pub(super) struct Filling {
+    now: Time,
+    number: u64,
+    start: usize,
+    reasons: Reasons,
+    /// Whether the packet contains an acknowledgement.
+    acks: bool,
+    layout: Layout,
+    /// The space into which a source writes.
+    space: Option<Space>,
 }
 
 impl Reasons {
@@ -113,20 +127,44 @@ impl Session {
     }
 
     /// Appends the next packet to `out`, if a packet may and should leave now. Repeat the call until there is no packet. `source`
-    /// fills the lanes that have a source. Without a source, pass [`crate::NoReplication`].
+    /// fills the lanes that have a source. Without a source, pass [`crate::NoSource`].
     ///
     /// Values are read during this call. Call it only when the carrier accepts a packet at once.
-    pub fn poll_packet(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
+    pub fn poll_packet(&mut self, now: Time, source: &mut dyn Source, out: &mut Vec<u8>) -> bool {
+        while let Some(outcome) = self.poll_outcome() {
+            source.on_outcome(outcome);
+        }
+        self.set_waiting_sources(source.waiting(self.source_lanes()));
+        let mut step = self.begin_packet(now, out);
+        while let PacketStep::Space(space) = step {
+            space.fill(source, out);
+            step = self.finish_packet(now, true, out);
+        }
+        step == PacketStep::Packet
+    }
+
+    /// Returns the lanes that have a source, one bit each.
+    pub fn source_lanes(&self) -> u16 {
+        self.lanes.source_lanes
+    }
+
+    /// Sets the lanes on which the source has something to send, one bit each; see [`Source::waiting`].
+    pub fn set_waiting_sources(&mut self, lanes: u16) {
+        self.lanes.waiting_sources = lanes;
+    }
+
+    /// Begins the next packet, if a packet may and should leave now. For drivers that call their source between the calls of the
+    /// session; otherwise use [`poll_packet`](Self::poll_packet).
+    pub fn begin_packet(&mut self, now: Time, out: &mut Vec<u8>) -> PacketStep {
         if !self.is_open() {
             return self.poll_handshake_packet(now, out);
         }
-        let plan = self.lanes.plan(now, self.handshake.peer(), Some(&*source));
+        let plan = self.lanes.plan(now, self.handshake.peer());
         let reasons = self.reasons(now, plan);
         if !reasons.any() {
-            return false;
+            return PacketStep::Nothing;
         }
         let start = out.len();
-        let bytes_max = self.packet_bytes_max();
         let number = self.recovery.sent.next_number();
         let acks = self.acks.write_header(now, number, out);
         let content_end = if reasons.leads {
@@ -135,46 +173,102 @@ impl Session {
         } else {
             start + self.rate.packet_bytes(self.carrier.is_reliable)
         };
-        let mut builder = Builder::new(out, start + bytes_max);
-        if let Some(proof) = self.handshake.take_proof() {
-            builder.frame(|out| write::proof(out, &proof));
-            self.recovery.sent.push_item(Item::Proof);
+        let layout = Layout::new(start + self.packet_bytes_max());
+        let mut filling = Filling { now, number, start, reasons, acks, layout, space: None };
+        let proof = self.handshake.take_proof();
+        let (mut departure, lanes, redundancy) = self.departure(&filling, out);
+        if let Some(proof) = proof {
+            departure.builder.frame(|out| write::proof(out, &proof));
+            departure.sent.push_item(Item::Proof);
         }
-        let mut departure = Departure {
-            now,
-            number,
-            builder: &mut builder,
-            sent: &mut self.recovery.sent,
-            stats: &mut self.stats,
-            peer: self.handshake.peer(),
-            whole_max: PART_BYTES.max(bytes_max - OVERHEAD_BYTES_MAX),
-        };
         if reasons.window || reasons.content {
-            self.lanes.write_windows(&mut departure);
+            lanes.write_windows(&mut departure);
         }
-        if !self.carrier.is_reliable {
-            self.redundancy.repeat(&mut self.lanes, &mut departure);
+        if let Some(redundancy) = redundancy {
+            redundancy.repeat(lanes, &mut departure);
         }
         if reasons.content || reasons.probe {
             departure.builder.begin_content(content_end);
-            self.lanes.fill(source, &mut departure);
+            lanes.begin_fill();
+            filling.space = lanes.fill(&mut departure);
         }
+        filling.layout = departure.builder.layout;
+        self.depart(now, filling, out)
+    }
+
+    /// Continues the packet after a source has written into its space. Returns the next space of a source, or completes the
+    /// packet. With `adds_more`, messages of further lanes follow in the packet.
+    ///
+    /// If the session was attached, detached or closed in the meantime, the packet does not leave, and counts as lost.
+    pub fn finish_packet(&mut self, now: Time, adds_more: bool, out: &mut Vec<u8>) -> PacketStep {
+        let Some(Filling { space: Some(space), .. }) = self.filling else { return PacketStep::Nothing };
+        if !space.is_valid(out) {
+            self.close(now, CloseCode::APPLICATION, "the source wrote more than there was room for");
+        }
+        if !self.is_open() {
+            self.abandon_packet(now);
+        }
+        let Some(mut filling) = self.filling.take() else { return PacketStep::Nothing };
+        let (mut departure, lanes, _) = self.departure(&filling, out);
+        if departure.builder.end_replication(&space) {
+            departure.sent.push_item(Item::Replication { lane: space.lane });
+        }
+        filling.space = if adds_more { lanes.fill(&mut departure) } else { None };
+        filling.layout = departure.builder.layout;
+        self.depart(now, filling, out)
+    }
+
+    /// Gives up the packet that is being filled. It counts as lost when another carrier is attached.
+    pub(super) fn abandon_packet(&mut self, now: Time) {
+        if let Some(Filling { space: Some(space), .. }) = self.filling.take() {
+            self.recovery.sent.push_item(Item::Replication { lane: space.lane });
+            self.recovery.sent.push(now, 0, true);
+        }
+    }
+
+    /// Returns the packet that is being filled, its lanes, and the repetitions if the carrier can lose packets.
+    fn departure<'a>(
+        &'a mut self,
+        filling: &Filling,
+        out: &'a mut Vec<u8>,
+    ) -> (Departure<'a>, &'a mut Lanes, Option<&'a mut Redundancy>) {
+        let whole_max = PART_BYTES.max(self.packet_bytes_max() - OVERHEAD_BYTES_MAX);
+        let departure = Departure {
+            now: filling.now,
+            number: filling.number,
+            builder: Builder::new(out, filling.layout),
+            sent: &mut self.recovery.sent,
+            stats: &mut self.stats,
+            peer: self.handshake.peer(),
+            whole_max,
+        };
+        (departure, &mut self.lanes, Some(&mut self.redundancy).filter(|_| !self.carrier.is_reliable))
+    }
+
+    /// Completes a packet, unless a source must write first.
+    fn depart(&mut self, now: Time, filling: Filling, out: &mut Vec<u8>) -> PacketStep {
+        if let Some(space) = filling.space {
+            self.filling = Some(filling);
+            return PacketStep::Space(space);
+        }
+        let Filling { start, reasons, acks, layout, .. } = filling;
         self.note_bound(now);
+        let mut is_eliciting = layout.is_eliciting;
         let must_elicit = reasons.probe || reasons.keep_alive || reasons.ack && self.recovery.is_quiet();
-        if must_elicit && !builder.is_eliciting {
-            builder.frame(write::ping);
+        if must_elicit && !is_eliciting {
+            write::ping(out);
+            is_eliciting = true;
         }
-        let is_eliciting = builder.is_eliciting;
         if !is_eliciting && !reasons.ack {
             out.truncate(start);
-            return false;
+            return PacketStep::Nothing;
         }
         let bytes = out.len() - start;
         self.recovery.departed(now, bytes, is_eliciting, &mut self.rate);
         self.acks.departed(now, is_eliciting, acks);
         self.stats.acks_sent += u64::from(!is_eliciting);
         self.count_sent(bytes);
-        true
+        PacketStep::Packet
     }
 
     /// Registers the events that left for the first time: they may now be repeated, and commands get their numbers.
@@ -252,7 +346,7 @@ impl Session {
 
     /// Returns the time at which waiting content may leave. Returns `None` if none waits, or if it waits for an arrival.
     pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
-        let plan = self.lanes.plan(now, self.handshake.peer(), None);
+        let plan = self.lanes.plan(now, self.handshake.peer());
         if !plan.has_content || self.recovery.is_full() {
             return None;
         }
@@ -270,8 +364,8 @@ impl Session {
 
     /// Reports that the carrier accepts no packet now, because its path is full. This call is for carriers that buffer almost
     /// nothing. As long as this lasts, the path decides how fast content leaves.
-    pub fn carrier_is_full(&mut self, now: Time, source: &dyn Replication) {
-        if self.is_open() && self.lanes.plan(now, self.handshake.peer(), Some(source)).has_content {
+    pub fn carrier_is_full(&mut self, now: Time) {
+        if self.is_open() && self.lanes.plan(now, self.handshake.peer()).has_content {
             self.rate.carrier_is_full();
         }
     }
@@ -282,7 +376,7 @@ impl Session {
     }
 
     /// Writes a packet of the handshake, or a CLOSE, if one is due.
-    fn poll_handshake_packet(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+    fn poll_handshake_packet(&mut self, now: Time, out: &mut Vec<u8>) -> PacketStep {
         let start = out.len();
         if let Some(closed) = self.handshake.take_close() {
             let number = self.recovery.sent.next_number();
@@ -293,11 +387,11 @@ impl Session {
             let (wrote, notice) = self.handshake.write(now, out);
             self.notify(notice);
             if !wrote {
-                return false;
+                return PacketStep::Nothing;
             }
         }
         self.count_sent(out.len() - start);
-        true
+        PacketStep::Packet
     }
 
     fn count_sent(&mut self, bytes: usize) {

@@ -76,7 +76,7 @@ impl Redundancy {
     }
 
     /// Repeats the due events in the packet that leaves now, within the budget.
-    pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_, '_>) {
+    pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_>) {
         let now = departure.now;
         for turn in 0..WAITS.len() {
             // Later repetitions use only the part of the budget that first repetitions are unlikely to need.

@@ -2,8 +2,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use nowcast::PutBatch;
-use nowcast::session::{PacketOutcome, Replication};
+use nowcast::session::PacketOutcome;
 use nowcast_room::plain::{Outgoing, PlainSink};
 use nowcast_room::{
     Catalogue, ClientHandle, Name, Opener, PersistenceThread, Rooms, RoomsConfig, Seat, open_rooms,
@@ -26,17 +25,15 @@ struct Delayed {
     hold: Hold,
 }
 
-impl Replication for Delayed {
+impl Source<PutBatch> for Delayed {
     fn has_more(&self, lane: u8) -> bool {
         self.replicator.has_more(lane)
     }
 
-    fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        self.replicator.fill(lane, number, room, out);
+    fn fill(&mut self, lane: u8, number: u64, room: usize, packet: &mut Vec<u8>) {
+        self.replicator.fill(lane, number, room, packet);
     }
-}
 
-impl Source for Delayed {
     fn on_outcome(&mut self, outcome: PacketOutcome) {
         self.replicator.on_outcome(outcome);
     }
@@ -84,7 +81,9 @@ async fn a_stuck_driver_delays_no_tick() {
     let _other = enter(&rooms, Arc::<PlainSink>::clone(&other));
 
     let hold = Hold::default();
-    let delayed = |replicator| Box::new(Delayed { replicator, hold: Arc::clone(&hold) }) as Box<dyn Source>;
+    let delayed = |replicator| {
+        Box::new(Delayed { replicator, hold: Arc::clone(&hold) }) as Box<dyn Source<PutBatch> + Send>
+    };
     let sink = Arc::new(SessionSink::with_source(ours, 60, &metrics, delayed));
     let (_seat, client) = enter(&rooms, Arc::<SessionSink>::clone(&sink));
     theirs.receive().await.expect("the client is welcomed");

@@ -1,75 +1,19 @@
-//! Sources fill a channel with messages that do not come from a queue.
+//! Messages that a source puts into its channel.
 
 use std::time::Instant;
 
 use nowcast_queue::Key;
-use nowcast_session::{PacketOutcome, Refused, Replication, Session, Time};
+use nowcast_session::{Refused, Session, Source, Time};
 
 use super::LaneId;
 use super::shapes::as_event;
 use crate::clock;
 
+/// The source of a channel.
+pub(crate) type BoxedSource = Box<dyn Source<PutBatch> + Send>;
+
 /// Capacity of the buffer that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
-
-/// Fills a channel from its driver. A source writes states that depend on the peer's data into its own lanes (see
-/// [`Replication`]). It can also put other messages before packets are filled.
-///
-/// The source is called without any lock, just before a packet may leave. It may therefore call its channel. The delays of the
-/// source affect only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps the
-/// channel open. If the source panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on
-/// both sides.
-///
-/// If other messages take the room in the meantime, the written bytes do not leave. The source then learns at once that the bytes
-/// did not arrive. The source is called again, possibly for a packet of the same number.
-///
-/// ```no_run
-/// use nowcast::session::{LaneConfig, PacketOutcome, Replication};
-/// use nowcast::{ListenConfig, Listener, Source};
-///
-/// /// Sends the newest picture of a camera: after a loss, the one that is newest then.
-/// struct Camera {
-///     newest: Vec<u8>,
-///     is_sent: bool,
-/// }
-///
-/// impl Replication for Camera {
-///     fn has_more(&self, _lane: u8) -> bool {
-///         !self.is_sent
-///     }
-///
-///     fn fill(&mut self, _lane: u8, _number: u64, room: usize, out: &mut Vec<u8>) {
-///         if self.newest.len() <= room {
-///             out.extend_from_slice(&self.newest);
-///             self.is_sent = true;
-///         }
-///     }
-/// }
-///
-/// impl Source for Camera {
-///     fn on_outcome(&mut self, outcome: PacketOutcome) {
-///         self.is_sent = outcome.arrived;
-///     }
-/// }
-///
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut config = ListenConfig::loopback(0);
-/// config.accept.session.lanes = vec![LaneConfig { has_source: true, ..LaneConfig::default() }];
-/// let listener = Listener::bind(config).await?;
-/// let mut service = listener.advertise("camera").await?;
-/// let channel = service.accept().await.expect("the listener is open");
-/// channel.set_source(Box::new(Camera { newest: vec![0; 600], is_sent: false }));
-/// # Ok(())
-/// # }
-/// ```
-pub trait Source: Replication + Send {
-    /// Receives the outcome of a packet that the source wrote into.
-    fn on_outcome(&mut self, outcome: PacketOutcome);
-
-    /// Puts new messages. Called when the source was set, after [`Channel::source_has_more`](super::Channel::source_has_more),
-    /// and once more if a put was refused.
-    fn feed(&mut self, _feed: &mut PutBatch) {}
-}
 
 /// The messages that [`Source::feed`] puts into its channel. They are all put after the call, and leave together like a batch.
 #[derive(Debug, Default)]
