@@ -497,3 +497,4 @@ fn passes_each_other([a, b]: [&Collider; 2]) -> bool {
 mod around;
 mod crowd;
 mod inner_edges;
+mod jointed;

@@ -2,13 +2,6 @@
 
 use super::{BoundJoint, Scene, SceneError};
 use crate::joint::{Joint, JointId};
-use crate::physics::Handles;
-
-/// The solver takes this number of additional steps for each unit by which the square root of the mass ratio exceeds 1. Otherwise
-/// a heavy body stretches a chain of light ones.
-const SOLVER_STEPS: f32 = 4.0;
-/// Maximum number of additional steps. They apply to all bodies that are connected by joints or contacts.
-const SOLVER_STEPS_MAX: f32 = 36.0;
 
 impl Scene {
     /// Joins two bodies. The joint is removed when either entity is removed, or by [`Scene::part`].
@@ -38,6 +31,7 @@ impl Scene {
     pub fn part(&mut self, id: JointId) -> Result<(), SceneError> {
         let bound = self.joints.remove(&id).ok_or(SceneError::UnknownJoint(id))?;
         self.physics.world.impulse_joints.remove(bound.handle, true);
+        self.adapt_ends(&bound.joint);
         Ok(())
     }
 
@@ -56,24 +50,22 @@ impl Scene {
             self.entities.row(id).and_then(|row| self.entities.handles[row]).ok_or(SceneError::NoBody(id))
         });
         let (a, b) = (a?, b?);
-        self.add_solver_steps(a, b);
         let handle = self.physics.world.impulse_joints.insert(a.body, b.body, joint.build(), true);
         self.joints.insert(id, BoundJoint { joint, handle });
+        self.adapt_ends(&joint);
         Ok(())
     }
 
-    /// Makes the solver more exact for two bodies of different masses.
-    fn add_solver_steps(&mut self, a: Handles, b: Handles) {
-        if !self.physics.get(a).is_dynamic() || !self.physics.get(b).is_dynamic() {
-            return;
-        }
-        // The mass of a new body is known only after a step, that of its collider at once.
-        let masses = [a, b].map(|handles| self.physics.collider(handles).mass());
-        let ratio = (masses[0] / masses[1]).max(masses[1] / masses[0]);
-        let steps = (SOLVER_STEPS * (ratio.sqrt() - 1.0)).min(SOLVER_STEPS_MAX) as usize;
-        for handles in [a, b] {
-            let body = self.physics.get_mut(handles);
-            body.set_additional_solver_iterations(steps.max(body.additional_solver_iterations()));
+    /// Adapts the physics of both ends of a joint that came or went.
+    fn adapt_ends(&mut self, joint: &Joint) {
+        for id in [joint.a, joint.b] {
+            let Some(row) = self.entities.row(id) else { continue };
+            let kind = usize::from(self.entities.kinds[row].0);
+            if let (Some(handles), Some(body)) =
+                (self.entities.handles[row], &self.definition.kinds[kind].body)
+            {
+                self.physics.adapt_to_joints(handles, body);
+            }
         }
     }
 }
