@@ -172,7 +172,7 @@ export class WorldPage {
     else view.writeLabels(nowMs, camera);
     this.ui?.update((entity) => this.#project(entity));
     const { x, y, z } = controls.actor ?? camera.position;
-    this.#sky.update(seconds);
+    this.#sky.update(seconds, view.scene.sea, this.#stillness.matches);
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);

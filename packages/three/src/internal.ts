@@ -21,6 +21,7 @@ export type { Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";
 export { SkyDome } from "./sky/sky-dome.js";
 export { DAY, DUSK, type SkyLook } from "./sky/sky-look.js";
+export { Surroundings } from "./sky/surroundings.js";
 export { readSky, WorldSky } from "./sky/world-sky.js";
 export { WEATHER_PLACE, WorldWeather } from "./sky/world-weather.js";
 export { WorldLights } from "./world-lights.js";

@@ -1,4 +1,4 @@
-import { Color, Scene, type WebGLRenderer } from "three";
+import { Color, Mesh, Scene, type WebGLRenderer } from "three";
 import { expect, it } from "vitest";
 import { SkyBackdrop } from "../src/sky/sky-backdrop.js";
 import { Sun } from "../src/sun.js";
@@ -32,6 +32,24 @@ it("leaves the scene as it was without a sky of the world, and after it", () => 
   expect([scene.children.length, paints()]).toEqual([1, 1]);
   sky.set(undefined);
   expect([scene.background, scene.fog, scene.children.length]).toEqual([own, null, 0]);
+});
+
+it("draws a sea at its height while the world has one, whose waves rest for users who prefer that", () => {
+  const { scene, sky } = backdrop();
+  sky.update(1, -3.2);
+  const [around] = scene.children;
+  expect([around?.visible, around?.position.y]).toEqual([true, -3.2]);
+  const waves = () =>
+    around?.children.map((part) => JSON.stringify(part instanceof Mesh && part.material.uniforms)).join();
+  const before = waves();
+  sky.update(1, -3.2, true);
+  expect(waves()).toBe(before);
+  sky.update(1, -3.2);
+  expect(waves()).not.toBe(before);
+  sky.update(1);
+  expect(around?.visible).toBe(false);
+  sky.dispose();
+  expect(scene.children).toEqual([]);
 });
 
 it("paints the sky again after the graphics context was restored", () => {

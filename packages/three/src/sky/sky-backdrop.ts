@@ -2,17 +2,18 @@ import { type Color, FogExp2, type Scene, type Texture, type WebGLRenderer } fro
 import type { Sun } from "../sun.js";
 import { SkyDome } from "./sky-dome.js";
 import { DAY, type SkyLook } from "./sky-look.js";
+import { Surroundings } from "./surroundings.js";
 import { readSky, WorldSky } from "./world-sky.js";
 
 /**
- * Draws the sky of a world (`world.sky` in `docs/how-to/pages.md`) in a scene: a painted sky, fog, and the light of the hour. A
- * world without a sky leaves the scene as it was.
+ * Draws the sky of a world (`world.sky` in `docs/how-to/pages.md`) in a scene: a painted sky, fog, the light of the hour, and
+ * the sea. A world without a sky and without a sea leaves the scene as it was.
  *
  * ```ts
  * const backdrop = new SkyBackdrop(scene, renderer, sun);
  * world.on("screen", ({ place }) => place === SKY_PLACE && backdrop.set(world.screen.get(SKY_PLACE)));
  * // In each frame:
- * backdrop.update(seconds);
+ * backdrop.update(seconds, view.scene.sea);
  * ```
  */
 export class SkyBackdrop {
@@ -23,6 +24,9 @@ export class SkyBackdrop {
   readonly #fog = new FogExp2(0xffffff);
   readonly #sky = new WorldSky((look) => this.#show(look));
   readonly #abort = new AbortController();
+  /** The sea and the hills around it, since the first sea. */
+  #surroundings: Surroundings | undefined;
+  #waveSeconds = 0;
   /** The drawn look of the world's sky. */
   #look: SkyLook | undefined;
   /** The scene's own background and fog, while the sky of a world replaces them. */
@@ -42,18 +46,35 @@ export class SkyBackdrop {
     this.#sky.set(readSky(value));
   }
 
-  /** Glides to the newest hour. The time since the last frame is in seconds. */
-  update(seconds: number): void {
+  /**
+   * Glides to the newest hour. The time since the last frame is in seconds, and the height of the sea around the world in metres.
+   * The waves do not move if `isStill`, for users who prefer reduced motion.
+   */
+  update(seconds: number, sea?: number, isStill = false): void {
     this.#sky.update(seconds);
+    this.#waveSeconds += isStill ? 0 : seconds;
+    if (sea !== undefined) this.#surroundings ??= this.#addSurroundings();
+    this.#surroundings?.setLevel(sea, undefined);
+    this.#surroundings?.update(this.#waveSeconds);
   }
 
   dispose(): void {
     this.#abort.abort();
     this.#sky.set(undefined);
     this.#dome.dispose();
+    this.#surroundings?.group.removeFromParent();
+    this.#surroundings?.dispose();
+  }
+
+  #addSurroundings(): Surroundings {
+    const surroundings = new Surroundings();
+    surroundings.setLook(this.#look ?? DAY);
+    this.#scene.add(surroundings.group);
+    return surroundings;
   }
 
   #show(look: SkyLook): void {
+    this.#surroundings?.setLook(look);
     // Without a sky of the world, `WorldSky` shows its default.
     if (look === DAY) this.#restore();
     else this.#draw(look);

@@ -1,5 +1,5 @@
 import { Sun } from "@nowcast/three";
-import { DAY, SkyDome, type SkyLook } from "@nowcast/three/internal";
+import { DAY, SkyDome, type SkyLook, Surroundings } from "@nowcast/three/internal";
 import {
   BasicShadowMap,
   FogExp2,
@@ -13,7 +13,6 @@ import {
 } from "three";
 import { words } from "../words.js";
 import type { Quality } from "./quality.js";
-import { Surroundings } from "./surroundings.js";
 
 const SHADOW_TYPES = { hard: BasicShadowMap, smooth: PCFShadowMap, soft: PCFSoftShadowMap } as const;
 

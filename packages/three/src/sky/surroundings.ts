@@ -1,4 +1,3 @@
-import type { SkyLook } from "@nowcast/three/internal";
 import {
   BufferAttribute,
   CircleGeometry,
@@ -10,6 +9,7 @@ import {
   ShaderMaterial,
   Vector3,
 } from "three";
+import type { SkyLook } from "./sky-look.js";
 
 const RANGES = [
   { radius: 430, height: 62, bumps: 5, seed: 3.1 },
@@ -100,6 +100,14 @@ export class Surroundings {
   /** Moves the waves. `seconds` stays the same for users who prefer reduced motion. */
   update(seconds: number): void {
     this.#sea.uniforms["seconds"]!.value = seconds;
+  }
+
+  dispose(): void {
+    for (const mesh of [...this.#hills, this.#land]) {
+      mesh.geometry.dispose();
+      mesh.material.dispose();
+    }
+    this.#sea.dispose();
   }
 }
 
