@@ -6,7 +6,7 @@ use std::path::Path;
 use nowcast_wire::Effort;
 use nowcast_wire::save::{Compression, Options};
 use nowcast_wire::schema;
-use nowcast_wire_tools::{Format, convert, read_values, typescript};
+use nowcast_wire_tools::{Format, convert, read_value, typescript};
 
 fn game_save() -> Vec<u8> {
     let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/data/game-save.json.zst");
@@ -25,7 +25,7 @@ fn a_game_save_of_two_megabytes_of_json_is_small_and_restored_unchanged() {
         let save = saved(&json, compression);
         println!("{compression:?}: {} bytes", save.len());
         assert!(
-            read_values(&save[..], Format::Save).unwrap() == read_values(&json[..], Format::Json).unwrap()
+            read_value(&save[..], Format::Save).unwrap() == read_value(&json[..], Format::Json).unwrap()
         );
         assert!(
             save.len() <= bytes_max,

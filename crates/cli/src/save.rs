@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use nowcast_wire::save::{AtomicFile, Compression, FileReader, Options};
 use nowcast_wire::{Effort, LeafSize, Limits, Value};
-use nowcast_wire_tools::{Format, convert, diff, read_values};
+use nowcast_wire_tools::{Compared, Difference, Format, convert, diff};
 
-use crate::output::{self, printable};
+use crate::output::{self, OutputLost, printable};
 
 /// Pack, unpack, inspect and compare save files
 #[derive(clap::Args)]
@@ -287,27 +287,31 @@ fn table(out: &mut String, mut leaves: Vec<LeafSize>, top: usize) -> Result<()> 
 }
 
 fn show_difference(before: &Path, after: &Path, max: usize) -> Result<ExitCode> {
-    let read = |path: &Path| -> Result<Value> {
-        let (file, format, _) = open(path)?;
-        let mut values =
-            read_values(file, format).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(if values.len() == 1 { values.remove(0) } else { Value::List(values) })
+    let read = |path: &Path| {
+        let (_, format, _) = open(path)?;
+        Compared::read(File::open(path)?, format).with_context(|| format!("cannot read {}", path.display()))
     };
-    let differences = diff(&read(before)?, &read(after)?);
-    for one in differences.iter().take(max) {
-        let path = if one.path.is_empty() { "(all)".to_owned() } else { printable(&one.path) };
-        match (&one.before, &one.after) {
-            (Some(old), Some(new)) => output::line(format_args!("~ {path}: {} → {}", label(old), label(new))),
-            (Some(old), None) => output::line(format_args!("- {path}: {}", label(old))),
-            (_, new) => {
-                output::line(format_args!("+ {path}: {}", new.as_ref().map(label).unwrap_or_default()))
-            }
-        }?;
+    let (mut count, mut shown) = (0, Ok(()));
+    diff(read(before)?, read(after)?, &mut |one| {
+        count += 1;
+        if count <= max && shown.is_ok() {
+            shown = show_one(&one);
+        }
+    })?;
+    shown?;
+    if count > max {
+        output::line(format_args!("… and {} more", count - max))?;
     }
-    if differences.len() > max {
-        output::line(format_args!("… and {} more", differences.len() - max))?;
+    Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show_one(one: &Difference) -> Result<(), OutputLost> {
+    let path = if one.path.is_empty() { "(all)".to_owned() } else { printable(&one.path) };
+    match (&one.before, &one.after) {
+        (Some(old), Some(new)) => output::line(format_args!("~ {path}: {} → {}", label(old), label(new))),
+        (Some(old), None) => output::line(format_args!("- {path}: {}", label(old))),
+        (_, new) => output::line(format_args!("+ {path}: {}", new.as_ref().map(label).unwrap_or_default())),
     }
-    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns a value as one short line.

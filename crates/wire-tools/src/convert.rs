@@ -78,24 +78,26 @@ pub fn convert<W: Write>(
     sink.finish()
 }
 
-/// Reads all values of a file. JSON and MessagePack files have one value, and save files have one for each row.
+/// Reads the value of a file. The rows of a save file that holds a list are one list.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or is malformed.
-pub fn read_values(input: impl Read, from: Format) -> Result<Vec<Value>, ToolError> {
-    let mut values = Vec::new();
+pub fn read_value(input: impl Read, from: Format) -> Result<Value, ToolError> {
+    let mut items = Vec::new();
+    let mut whole = None;
     each_value(input, from, false, &mut |_| {}, &mut |part| {
         match part {
-            Part::Whole(value) | Part::Item(value) => values.push(value),
+            Part::Whole(value) => whole = Some(value),
+            Part::Item(value) => items.push(value),
             Part::ListBegins => {}
         }
         Ok(())
     })?;
-    Ok(values)
+    Ok(whole.unwrap_or(Value::List(items)))
 }
 
 /// A part of an input.
-enum Part {
+pub(crate) enum Part {
     /// The only value of the input.
     Whole(Value),
     /// The input is a list, whose items follow.
@@ -103,9 +105,10 @@ enum Part {
     Item(Value),
 }
 
-type Each<'e> = dyn FnMut(Part) -> Result<(), ToolError> + 'e;
+pub(crate) type Each<'e> = dyn FnMut(Part) -> Result<(), ToolError> + 'e;
 
-fn each_value(
+/// Calls `each` with each part of a file. With `stream`, a list in JSON is passed on item by item.
+pub(crate) fn each_value(
     input: impl Read,
     from: Format,
     stream: bool,

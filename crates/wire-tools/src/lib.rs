@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | turn types into TypeScript | [`typescript::generate`] |
 //! | turn JSON, MessagePack and save files into each other | [`convert()`] |
-//! | compare two files of values | [`read_values`], [`diff()`] |
+//! | compare two files of values | [`Compared`], [`diff()`] |
 //! | show text of strangers in a terminal | [`printable()`], [`printable_json`] |
 
 mod convert;
@@ -16,8 +16,8 @@ mod json;
 mod printable;
 pub mod typescript;
 
-pub use convert::{Format, Progress, convert, read_values};
-pub use diff::{Difference, diff};
+pub use convert::{Format, Progress, convert, read_value};
+pub use diff::{Compared, Difference, diff};
 pub use json::{json_text, write_json};
 pub use printable::{printable, printable_json};
 

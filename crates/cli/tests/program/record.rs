@@ -1,6 +1,7 @@
 //! Tests `nowcast record`, `nowcast serve --record` and `nowcast play`, and reads a record with tshark.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -91,6 +92,8 @@ fn a_record_of_a_world_is_played_and_shown_by_tshark() {
     let again = nowcast(&["record", &address, "--output", &output.replace("client", "websocket")]).status();
     assert!(!again.expect("the program starts").success(), "a record is not overwritten");
     assert_eq!(end(&mut server, Signal::TERM), Some(0));
+    let mode = of_server.metadata().expect("the record exists").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a record shows what people said, so only its owner can read it");
     let lines = played(&of_server, &["--carrier", "2", "--json"]);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).expect("JSON");
     assert_eq!((&first["kind"], &first["received"]), (&"WebSocket".into(), &true.into()), "{first}");

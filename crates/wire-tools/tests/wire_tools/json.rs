@@ -2,11 +2,11 @@
 
 use nowcast_wire::Value;
 use nowcast_wire::save::Options;
-use nowcast_wire_tools::{Format, convert, read_values};
+use nowcast_wire_tools::{Format, convert, read_value};
 
-fn read(json: &str) -> Result<Vec<Value>, String> {
+fn read(json: &str) -> Result<Value, String> {
     let shown = |error: &dyn std::error::Error| error.source().map_or(error.to_string(), ToString::to_string);
-    read_values(json.as_bytes(), Format::Json).map_err(|error| shown(&error))
+    read_value(json.as_bytes(), Format::Json).map_err(|error| shown(&error))
 }
 
 #[test]
