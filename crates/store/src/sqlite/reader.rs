@@ -507,7 +507,7 @@ impl SqliteReader {
         schema::create_private(&unfinished)?;
         let copied =
             self.database.connection.execute("VACUUM INTO ?", [text]).map_err(Problem::from).and_then(|_| {
-                std::fs::File::open(&unfinished)?.sync_all()?;
+                schema::sync_file(&unfinished)?;
                 std::fs::rename(&unfinished, to)?;
                 let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
                 schema::sync_folder(folder.unwrap_or(Path::new(".")))

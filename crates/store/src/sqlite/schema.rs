@@ -391,7 +391,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
     connection.close().map_err(|(_, error)| error)?;
-    File::open(&unfinished)?.sync_all()?;
+    sync_file(&unfinished)?;
     pass(FailPoint::DatabaseMade);
     fs::rename(&unfinished, path)?;
     sync_folder(folder)?;
@@ -409,6 +409,11 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map(drop)
+}
+
+/// Writes the content of a file to the disk. Windows does this only for a file that is open for writing.
+pub(super) fn sync_file(path: &Path) -> std::io::Result<()> {
+    File::options().write(true).open(path)?.sync_all()
 }
 
 /// The new name of a file is durable only after its folder is synced.
