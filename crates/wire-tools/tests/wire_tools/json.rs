@@ -25,12 +25,29 @@ fn a_byte_order_mark_before_json_is_skipped() {
 }
 
 #[test]
+fn values_as_deep_as_json_allows_survive_a_save_file() {
+    let deep =
+        |open: &str, value: &str, close: &str| format!("{}{value}{}", open.repeat(126), close.repeat(126));
+    for json in [
+        deep("[", "1", "]"),
+        deep("[null,", "1", "]"),
+        deep("{\"a\":", "1", "}"),
+        format!("[{},{}]", deep("{\"a\":", "null", "}"), deep("{\"a\":", "1", "}")),
+    ] {
+        let saved = converted(json.as_bytes(), Format::Json, Format::Save);
+        assert_eq!(converted(&saved, Format::Save, Format::Json).trim_ascii_end(), json.as_bytes());
+    }
+}
+
+fn converted(input: &[u8], from: Format, to: Format) -> Vec<u8> {
+    convert(input, input.len() as u64, from, Vec::new(), to, Options::default(), &mut |_| {})
+        .expect("the value has both forms")
+}
+
+#[test]
 fn keys_of_a_large_object_keep_their_order_through_a_save_file() {
     let pairs: Vec<String> = (0..200_000u32).map(|i| format!("\"k{}\":{i}", i.wrapping_mul(7_919))).collect();
     let json = format!("{{{}}}\n", pairs.join(","));
-    let to = |input: &[u8], from, to| {
-        convert(input, input.len() as u64, from, Vec::new(), to, Options::default(), &mut |_| {}).unwrap()
-    };
-    let saved = to(json.as_bytes(), Format::Json, Format::Save);
-    assert!(to(&saved, Format::Save, Format::Json) == json.as_bytes());
+    let saved = converted(json.as_bytes(), Format::Json, Format::Save);
+    assert!(converted(&saved, Format::Save, Format::Json) == json.as_bytes());
 }

@@ -9,6 +9,9 @@ use crate::shape::{Definition, DefinitionKind, Field, NumberType, Shape, Type};
 const FIELDS_OF_A_STRUCT_MAX: usize = 64;
 /// If objects have more distinct keys than this number, and each object has only a few of these keys, the objects are maps.
 const FIELDS_OF_SPARSE_STRUCTS_MAX: usize = 12;
+/// Values that are nested deeper than this are written as values of any type. A level of a shape takes up to three levels of a
+/// file, for a list or a struct and two options, and a file has at most 128.
+const DEPTH_MAX: usize = 32;
 
 /// Infers the shape of rows. The resulting type represents every row exactly, except that whole numbers become floats if they
 /// occur among fractions.
@@ -25,7 +28,7 @@ pub fn infer<'v>(rows: impl IntoIterator<Item = &'v Value>) -> Shape {
         guess.see(row);
     }
     let mut definitions = Definitions::default();
-    let root = definitions.resolve(&guess, "Root");
+    let root = definitions.resolve(&guess, "Root", 0);
     Shape { root, definitions: definitions.0 }
 }
 
@@ -189,39 +192,39 @@ impl Object {
 struct Definitions(Vec<Definition>);
 
 impl Definitions {
-    fn resolve(&mut self, guess: &Guess, name: &str) -> Type {
+    fn resolve(&mut self, guess: &Guess, name: &str, depth: usize) -> Type {
+        let mut below = |guess: &Guess| Box::new(self.resolve(guess, name, depth + 1));
         let ty = match &guess.kind {
             // Only nil was seen. The unit is read back as nil.
             Kind::Nothing => return Type::Unit,
             // Nil is a value of MessagePack, so no option is needed.
             Kind::Mixed => return Type::Any,
+            Kind::List(_) | Kind::Map(_) | Kind::Object(_) if depth == DEPTH_MAX => return Type::Any,
             Kind::Bool => Type::Bool,
             Kind::Integer(low, high) => integer_type(*low, *high),
             Kind::F32 => Type::Number(NumberType::F32),
             Kind::F64 => Type::Number(NumberType::F64),
             Kind::Text => Type::Text,
             Kind::Bytes => Type::Bytes,
-            Kind::List(guess) => Type::List(Box::new(self.resolve(guess, name))),
-            Kind::Map(guesses) => {
-                Type::Map(Box::new(self.resolve(&guesses.0, name)), Box::new(self.resolve(&guesses.1, name)))
-            }
+            Kind::List(guess) => Type::List(below(guess)),
+            Kind::Map(guesses) => Type::Map(below(&guesses.0), below(&guesses.1)),
             Kind::Object(object) if object.is_map() => {
                 let mut all = Guess::default();
                 object.fields.iter().for_each(|(_, _, guess)| all.merge(guess));
-                Type::Map(Box::new(Type::Text), Box::new(self.resolve(&all, name)))
+                Type::Map(Box::new(Type::Text), below(&all))
             }
-            Kind::Object(object) => self.define(object, name),
+            Kind::Object(object) => self.define(object, name, depth),
         };
         if guess.nil { Type::Option(Box::new(ty)) } else { ty }
     }
 
-    fn define(&mut self, object: &Object, name: &str) -> Type {
+    fn define(&mut self, object: &Object, name: &str, depth: usize) -> Type {
         let index = self.0.len();
         let placeholder = Definition { name: type_name(name), kind: DefinitionKind::Struct(Vec::new()) };
         self.0.push(placeholder);
         let mut fields = Vec::with_capacity(object.fields.len());
         for (name, seen, guess) in &object.fields {
-            let mut ty = self.resolve(guess, name);
+            let mut ty = self.resolve(guess, name, depth + 1);
             if *seen < object.rows {
                 // A missing key differs from a key whose value is nil, so the field needs a second option.
                 if !matches!(ty, Type::Option(_)) {
