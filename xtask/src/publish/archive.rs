@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::program::Program;
-use super::{Places, VERSION, copy, copy_folder, gzip, tar};
+use super::{Places, VERSION, copy, copy_folder, gzip, tar, zip};
 use crate::step;
 
 pub(super) fn make(places: &Places, program: &Program, docs: &Path, licences: &Path) -> anyhow::Result<()> {
@@ -13,6 +13,9 @@ pub(super) fn make(places: &Places, program: &Program, docs: &Path, licences: &P
     copy(&program.path, &folder.join(program.target.file))?;
     copy_folder(docs, &folder.join("docs"))?;
     copy_licences(licences, &folder)?;
+    if program.target.is_windows() {
+        return zip(&folder, &places.out.join(format!("{name}.zip")));
+    }
     let archive = places.out.join(format!("{name}.tar"));
     tar(&stage, &archive)?;
     gzip(&archive)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::{Places, VERSION, commit_time, output_of, write};
+use super::{Places, VERSION, commit_time, output_of, program, write};
 use crate::step;
 
 /// A package of others in the published packages.
@@ -85,21 +85,11 @@ fn write_texts(places: &Places, components: &[Component]) -> anyhow::Result<Path
 
 /// Returns the crates in the program, without those that only build it.
 fn crates() -> anyhow::Result<Vec<Component>> {
-    let tree = output_of(
-        "cargo",
-        &[
-            "tree",
-            "--package",
-            "nowcast-cli",
-            "--no-default-features",
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ],
-    )?;
+    let line =
+        ["tree", "--package", "nowcast-cli", "--edges", "normal", "--prefix", "none", "--format", "{p}"];
+    let targets = program::TARGETS.iter().flat_map(|target| ["--target", target.triple]);
+    let line: Vec<&str> = line.into_iter().chain(program::FEATURES).chain(targets).collect();
+    let tree = output_of("cargo", &line)?;
     let used: BTreeSet<(String, String)> = tree.lines().filter_map(named_and_versioned).collect();
     let metadata = output_of("cargo", &["metadata", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&metadata).context("cannot read `cargo metadata`")?;

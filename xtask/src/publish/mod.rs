@@ -261,6 +261,15 @@ fn gzip(path: &Path) -> anyhow::Result<()> {
     step::run(&["gzip", "--no-name", "--best", "--force", &path.to_string_lossy()])
 }
 
+/// Packs a folder into a zip archive with the same bytes every time: sorted, with the time of the commit.
+fn zip(folder: &Path, archive: &Path) -> anyhow::Result<()> {
+    let time = format!("@{}", commit_time()?);
+    let (shown, archive) = (folder.to_string_lossy(), archive.to_string_lossy());
+    step::run(&["chmod", "-R", "u=rwX,go=rX", &shown])?;
+    step::run(&["find", &shown, "-exec", "touch", "--date", &time, "{}", "+"])?;
+    step::run_with_env(&["python3", "-m", "zipfile", "--create", &archive, &shown], &[("TZ", "UTC")])
+}
+
 /// Copies a file, and makes its folder.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     if let Some(folder) = to.parent() {

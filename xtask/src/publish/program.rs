@@ -13,6 +13,9 @@ const GLIBC: &str = "2.28";
 const PYTHON_TOOLS: [&str; 4] =
     ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin>=1.9,<2", "wheel>=0.45,<1"];
 
+/// The features of the published program, as flags of cargo.
+pub(super) const FEATURES: [&str; 3] = ["--no-default-features", "--features", "cluster"];
+
 /// A platform for which the program is published.
 pub(super) struct Target {
     /// The name in file names.
@@ -27,7 +30,14 @@ pub(super) struct Target {
     pub(super) file: &'static str,
 }
 
-const TARGETS: [Target; 3] = [
+impl Target {
+    pub(super) fn is_windows(&self) -> bool {
+        self.node.0 == "win32"
+    }
+}
+
+/// All platforms for which the program is published.
+pub(super) const TARGETS: [Target; 3] = [
     Target {
         name: "linux-x86_64",
         triple: "x86_64-unknown-linux-gnu",
@@ -105,22 +115,8 @@ fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
     let triple = if target.glibc { format!("{}.{GLIBC}", target.triple) } else { target.triple.to_owned() };
     let builder = tools.join("cargo-zigbuild").to_string_lossy().into_owned();
     let (flags, path) = (path_flags()?, path_with(tools));
-    step::run_with_env(
-        &[
-            &builder,
-            "zigbuild",
-            "--profile",
-            "dist",
-            "--target",
-            &triple,
-            "--package",
-            "nowcast-cli",
-            "--no-default-features",
-            "--features",
-            "cluster",
-        ],
-        &[("RUSTFLAGS", &flags), ("PATH", &path)],
-    )?;
+    let line = [&*builder, "zigbuild", "--profile", "dist", "--target", &triple, "--package", "nowcast-cli"];
+    step::run_with_env(&[&line[..], &FEATURES].concat(), &[("RUSTFLAGS", &flags), ("PATH", &path)])?;
     let path = step::target_dir().join(target.triple).join("dist").join(target.file);
     Ok(Program { target, path })
 }
