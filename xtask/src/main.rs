@@ -48,7 +48,7 @@ enum Command {
     /// Check a change before a commit: formats, rules of the repository, types, lints, and unit tests of what has changed
     Check(check::Args),
     /// Install the tools that `cargo xtask test` needs besides Rust, Node and compilers, on Debian: Chromium, Go, Python's venv, tshark
-    InstallTools,
+    InstallTools(tools::InstallArgs),
     /// Test a session with a foreign WebTransport client, aioquic, which is installed below target/
     Interop,
     /// Build the instruments, and measure Nowcast and other programs on this machine: `cargo xtask lab ipc`
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
-        Command::InstallTools => tools::install_test_tools(),
+        Command::InstallTools(args) => tools::install_test_tools(&args),
         Command::Interop => interop::run(),
         Command::Lab(args) => lab::run(&args),
         Command::Peers => peers::run(),

@@ -123,6 +123,13 @@ const TEST_TOOLS: [Tool; 7] = [
         otherwise: "or from wireshark.org",
     },
 ];
+/// The tool of `cargo xtask dist --check` for the Windows program.
+const WINE: Tool = Tool {
+    name: "Wine",
+    is_installed: || output_of("wine", &["--version"]).is_ok(),
+    packages: &["wine", "wine64"],
+    otherwise: "or from winehq.org",
+};
 const CHROMIUM: &str = "Chromium";
 const NGINX: &str = "nginx with openssl";
 
@@ -166,12 +173,31 @@ pub(crate) fn require_test_tools(with_browser: bool) -> anyhow::Result<()> {
     )
 }
 
+/// Checks for Wine.
+pub(crate) fn require_wine() -> anyhow::Result<()> {
+    anyhow::ensure!(
+        (WINE.is_installed)(),
+        "Wine, which runs the Windows program, is missing: install it by `cargo xtask install-tools --wine` on Debian, {}",
+        WINE.otherwise
+    );
+    Ok(())
+}
+
+/// The tools to install.
+#[derive(clap::Args)]
+pub(crate) struct InstallArgs {
+    /// Also install Wine, in which `cargo xtask dist --check` runs the Windows program
+    #[arg(long)]
+    wine: bool,
+}
+
 /// Installs the missing tools of `cargo xtask test` as Debian's packages.
-pub(crate) fn install_test_tools() -> anyhow::Result<()> {
-    let packages: Vec<&str> =
-        missing_test_tools(true).flat_map(|tool| tool.packages.iter().copied()).collect();
+pub(crate) fn install_test_tools(args: &InstallArgs) -> anyhow::Result<()> {
+    let wine = Some(&WINE).filter(|wine| args.wine && !(wine.is_installed)());
+    let missing = missing_test_tools(true).chain(wine);
+    let packages: Vec<&str> = missing.flat_map(|tool| tool.packages.iter().copied()).collect();
     if packages.is_empty() {
-        eprintln!("all tools of `cargo xtask test` are installed");
+        eprintln!("all tools are installed");
         return Ok(());
     }
     output_of("apt-get", &["--version"])

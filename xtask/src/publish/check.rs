@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::{Places, VERSION, copy, copy_folder, output_of, program, roots, wheel};
-use crate::step;
+use super::{Places, VERSION, copy, copy_folder, output_of, program, published, roots, wheel, wine};
+use crate::{console, step};
 
 /// The world that the instructions make.
 const WORLD: &str = "my-world";
@@ -17,9 +17,26 @@ const NO_BROWSER: &str = "cannot open a browser";
 /// The folders with programs of the small system.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Follows every way to a first world, each in a small system of its own. The wheel is left out if none was made.
+/// Checks the packages that were made.
 pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Result<()> {
     check_sums(places)?;
+    let made = published(places)?;
+    let archive = |ending: &str| made.iter().find(|name| name.ends_with(ending));
+    match archive("-windows-x86_64.zip") {
+        Some(windows) => wine::run(places, &places.out.join(windows))?,
+        None => eprintln!("{} the Windows program, which was not made", console::yellow("not checked:")),
+    }
+    match archive(".tar.gz") {
+        Some(_) => run_on_linux(places, with_wheel, colyseus),
+        None => {
+            eprintln!("{} the packages for Linux, which were not made", console::yellow("not checked:"));
+            Ok(())
+        }
+    }
+}
+
+/// Follows every way to a first world, each in a small system of its own. The wheel is left out if none was made.
+fn run_on_linux(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Result<()> {
     let npm = roots::system(places, "npm")?;
     roots::add_node(&npm)?;
     let archive = roots::system(places, "archive")?;

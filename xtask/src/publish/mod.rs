@@ -9,6 +9,7 @@ mod npm;
 mod program;
 mod roots;
 mod wheel;
+mod wine;
 
 use std::collections::BTreeSet;
 use std::fs;
