@@ -26,10 +26,17 @@ export class BodyMotion {
   readonly #turn = new Float64Array([0, 0, 0, 1]);
   #tick = -1;
 
+  /** The longest way by which a pose is extrapolated, in metres. */
+  get leadM(): number {
+    return (length(this.velocity) * LEAD_STEPS_MAX) / STEPS_PER_S;
+  }
+
   /** Records the pose of the body after the world's step `tick`. */
   moved(tick: number, position: NumberArray, turn: NumberArray): void {
     const steps = tick - this.#tick;
-    if (steps <= 0) return this.jumped(tick, position, turn);
+    // A late packet says nothing new. A world that goes back to an earlier moment has older steps.
+    if (steps <= 0 && steps >= -GAP_STEPS_MAX) return;
+    if (steps < 0) return this.jumped(tick, position, turn);
     const perS = STEPS_PER_S / steps;
     for (let axis = 0; axis < 3; axis++)
       this.velocity[axis] = (position[axis]! - this.#position[axis]!) * perS;

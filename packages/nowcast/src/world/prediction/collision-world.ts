@@ -71,8 +71,9 @@ export class CollisionWorld {
           const met = this.#met.get(entity.id);
           if (met === undefined) continue;
           place(met, entity);
-          if (entity.hasJumped) met.motion?.jumped(tick, entity.position, TURN);
-          else met.motion?.moved(tick, entity.position, TURN);
+          // A packet may leave some steps after the step whose poses it holds.
+          if (entity.hasJumped) met.motion?.jumped(entity.tick, entity.position, TURN);
+          else met.motion?.moved(entity.tick, entity.position, TURN);
         }
         for (const { motion } of this.#moved) motion?.quiet(tick);
       }),
@@ -109,7 +110,7 @@ export class CollisionWorld {
       const dx = met.x - px;
       const dy = met.y - py;
       const dz = met.z - pz;
-      const far = reach + met.reach;
+      const far = reach + met.reach + (met.motion?.leadM ?? 0);
       // This also excludes a body with an invalid position.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
       if (!isNear || met.id === own || met.id === held) continue;

@@ -294,13 +294,15 @@ export class WalkerPrediction implements StepModel {
     sender.taken(step);
     const [x, y, z] = avatar.position;
     const passed = step - this.#acknowledgedStep;
+    // A moving ground carries a walker that waits for input. Its own velocity does not follow from the two positions then.
+    const wasCarried = this.#mover.carrier !== undefined && tick - this.#acknowledgedTick !== passed;
     this.errorM = this.#history.distance(step, x, y, z);
     const toleranceM = this.#others.isTouched(step) ? TOLERANCE_TOUCHING_M : TOLERANCE_M;
     const isElsewhere = this.errorM > toleranceM;
     // The input that ended a rest may be late. The server then takes these steps again (`spec/MOVEMENT.md`, section 9).
     if (isElsewhere && !isMoved && step - sender.restEndedStep < LATE_STEPS) return false;
     if (isElsewhere && !isMoved) this.#rest(step, x, y, z);
-    else if (isElsewhere) this.#correct(step, x, y, z, passed, avatar.hasJumped === true);
+    else if (isElsewhere) this.#correct(step, x, y, z, wasCarried ? 0 : passed, avatar.hasJumped === true);
     if (isMoved) {
       this.#acknowledgedTick = tick;
       this.#acknowledgedStep = step;
