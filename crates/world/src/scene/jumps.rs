@@ -11,6 +11,10 @@ use crate::id::EntityId;
 /// Steps for which [`Scene::jump`] reports a jump. A client receives at least one row of this time.
 const JUMP_STEPS: u64 = 60;
 
+/// Steps for which the number of a jump is known, so that the next jump has another one. A client that received no row between
+/// two jumps tells them apart only by their numbers.
+const NUMBER_STEPS: u64 = 600;
+
 /// A change of position is a jump if it differs by more than this from that of the step before, in metres. So an entity whose
 /// rules set its position in every step moves, whatever its speed.
 const JUMP_M: f32 = 0.25;
@@ -59,7 +63,7 @@ impl Jumps {
 
     /// Forgets what is too long ago.
     pub(crate) fn sweep(&mut self, tick: u64) {
-        self.recent.retain(|_, put| tick < put.jumped_tick.unwrap_or(0).max(put.tick) + JUMP_STEPS);
+        self.recent.retain(|_, put| tick < put.jumped_tick.unwrap_or(0).max(put.tick) + NUMBER_STEPS);
     }
 
     fn number(&self, id: EntityId, tick: u64) -> u8 {

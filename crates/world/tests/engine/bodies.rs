@@ -378,6 +378,9 @@ fn an_entity_that_the_rules_put_elsewhere_jumps_for_a_second() {
     }
     let seen = jumps(|tick| (tick % 20 == 0).then_some(tick as f32));
     assert_eq!((seen[0], seen[20], seen[40], seen[60]), (0, 1, 2, 3), "each jump has another number");
+    // A client with few rounds sees no row between the two jumps.
+    let seen = jumps(|tick| (tick % 65 == 5).then_some(tick as f32));
+    assert_eq!((seen[5], seen[69], seen[70]), (1, 0, 2), "{seen:?}");
 }
 
 #[test]
