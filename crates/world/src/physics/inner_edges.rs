@@ -48,6 +48,10 @@ impl Physics {
         self.fixed.remove(index);
         for near in self.fixed_near(&bounds) {
             let own = self.placed_collider(near);
+            // A floor without covered sides needs no search among all the bodies on it.
+            if own.0.user_data & INNER_EDGES_TAG == 0 {
+                continue;
+            }
             let mut others = self.fixed_near(&own.0.shape().compute_aabb(own.1)).into_iter();
             let is_covered = is_covered_by(own, None)
                 || others.any(|other| other != near && is_covered_by(own, Some(self.placed_collider(other))));
