@@ -45,7 +45,7 @@ pub(crate) use put_batch::BoxedSource;
 pub(crate) use replies::Replies;
 pub(crate) use requeued::RequeuedMessages;
 pub(crate) use shapes::{Shapes, as_event};
-pub(crate) use wakers::{DriverWaker, WakerSet};
+pub(crate) use wakers::{DriverWaker, WakerSet, Wakers};
 
 pub use crate::admission::Entry;
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    BoxedSource, CommandId, DriverWaker, Error, Phase, Replies, RequeuedMessages, Shapes, Status, WakerSet,
+    BoxedSource, CommandId, DriverWaker, Error, Phase, Replies, RequeuedMessages, Shapes, Status, Wakers,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -39,8 +39,8 @@ pub(crate) struct Core {
     /// The time at which the driver last read the clock.
     pub(crate) looked_at: Time,
     driver: Arc<DriverWaker>,
-    pub(super) readers: WakerSet,
-    pub(super) writers: WakerSet,
+    pub(super) readers: Wakers,
+    pub(super) writers: Wakers,
     /// The number of acknowledged packets at the time when the writers were last woken.
     acknowledged: u64,
     /// Number of open batches. Nothing is sent while one exists.
@@ -77,8 +77,8 @@ impl Shared {
                 armed: None,
                 looked_at: clock::now(),
                 driver,
-                readers: WakerSet::default(),
-                writers: WakerSet::default(),
+                readers: Wakers::default(),
+                writers: Wakers::default(),
                 acknowledged: 0,
                 open_batches: 0,
                 batch_began: Time::default(),

@@ -121,7 +121,9 @@ impl Link for SessionLink {
         let mut core = self.lock();
         let done = put(&mut core, clock::now(), lane, message);
         if done == Err(Refused::Full) {
-            waker.into_iter().for_each(|waker| core.writers.insert(waker));
+            if let Some(waker) = waker {
+                core.writers.insert(waker);
+            }
             return Poll::Pending;
         }
         let done = core.explain(done)?;
@@ -182,7 +184,7 @@ impl Link for SessionLink {
     }
 
     fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>> {
-        let core = self.lock();
+        let mut core = self.lock();
         if core.session.is_drained() {
             return Poll::Ready(Ok(()));
         }
