@@ -94,14 +94,6 @@ pub(crate) trait Link: Send + Sync {
         self.poll_put(lane, put, None)
     }
 
-    fn silence(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn time_since_heard(&self) -> Duration {
-        Duration::ZERO
-    }
-
     /// Lets the channel read published values when it sends. Returns the subscription if the link cannot read published values.
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
         Some(subscription)

@@ -252,20 +252,6 @@ impl Channel {
         self.link.waiting_messages()
     }
 
-    /// How long nothing has arrived, counted from the first unanswered packet; zero if no answer is expected. If this time is much
-    /// longer than the round trip, the peer is gone or the path is cut.
-    #[must_use]
-    pub fn silence(&self) -> Duration {
-        self.link.silence()
-    }
-
-    /// Time since the newest packet of the peer arrived, also after the end of the channel. Zero for links without
-    /// packets.
-    #[must_use]
-    pub fn time_since_heard(&self) -> Duration {
-        self.link.time_since_heard()
-    }
-
     /// Watches when the channel opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_session::{Closed, Gauges, Session, Stats};
+use nowcast_session::{Closed, Gauges, Session, Stats, Time};
 use tokio::sync::watch;
 
 use crate::carrier::CarrierKind;
@@ -32,6 +32,11 @@ pub struct Status {
     pub is_open: bool,
     /// The smoothed round-trip time, once it is known.
     pub rtt: Option<Duration>,
+    /// How long nothing has arrived, counted from the first unanswered packet; zero if no answer is expected. If this time is much
+    /// longer than the round trip, the peer is gone or the path is cut.
+    pub silence: Duration,
+    /// Time since the newest packet of the peer arrived, also after the end of the channel. Zero for links without packets.
+    pub since_heard: Duration,
     /// The share of lost packets, 0 to 1.
     pub loss: f64,
     /// Median age of the peer's values at their arrival. The offset of the clocks is estimated.
@@ -51,7 +56,13 @@ pub struct Status {
 }
 
 impl Status {
-    pub(crate) fn of(session: &Session, carrier: Option<CarrierKind>, phase: Phase, resumed: u64) -> Status {
+    pub(crate) fn of(
+        session: &Session,
+        now: Time,
+        carrier: Option<CarrierKind>,
+        phase: Phase,
+        resumed: u64,
+    ) -> Status {
         let stats = session.stats().clone();
         let gauges = session.gauges();
         Status {
@@ -59,6 +70,8 @@ impl Status {
             is_open: phase == Phase::Open,
             phase,
             rtt: gauges.round_trip,
+            silence: session.unanswered_since().map_or(Duration::ZERO, |since| now.since(since)),
+            since_heard: now.since(session.last_heard()),
             loss: stats.loss(),
             freshness: stats.freshness.quantile(0.5),
             freshness_p99: stats.freshness.quantile(0.99),

@@ -198,7 +198,7 @@ impl Core {
     }
 
     pub(super) fn status(&self) -> Status {
-        Status::of(&self.session, self.latest_kind, self.phase.clone(), self.resumed)
+        Status::of(&self.session, clock::now(), self.latest_kind, self.phase.clone(), self.resumed)
     }
 
     pub(super) fn session_id(&self) -> Option<[u8; 8]> {

@@ -3,7 +3,6 @@
 use std::mem;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
 use nowcast_session::{CloseCode, MessageKind as Kind, Refused, Time, WaitingMessage};
 use tokio::sync::watch;
@@ -225,15 +224,6 @@ impl Link for SessionLink {
 
     fn watch_left(&self) -> Option<watch::Receiver<bool>> {
         Some(self.lock().watch_left())
-    }
-
-    fn silence(&self) -> Duration {
-        let since = self.lock().session.unanswered_since();
-        since.map_or(Duration::ZERO, |since| clock::now().since(since))
-    }
-
-    fn time_since_heard(&self) -> Duration {
-        clock::now().since(self.lock().session.last_heard())
     }
 
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {

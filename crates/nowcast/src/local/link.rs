@@ -310,6 +310,8 @@ impl Link for LocalLink {
             is_open: phase == Phase::Open,
             phase,
             rtt: None,
+            silence: Duration::ZERO,
+            since_heard: Duration::ZERO,
             loss: 0.0,
             freshness: None,
             freshness_p99: None,

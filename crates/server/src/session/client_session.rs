@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast::session::{CloseCode, Closed, ClosedBy};
-use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
+use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, Status};
 use nowcast_room::session::{Change, InputBuffer};
 use nowcast_room::{
     ClientHandle, ClientKey, Closing, CommandIntake, MessageKind, Name, PlayerCommand, Quiet,
@@ -225,7 +225,6 @@ impl ClientSession {
         self.seat.enter(Arc::clone(&self.handle));
         debug!(room = self.seat.room(), "session joined");
         let rates = Arc::clone(&self.handle.rates);
-        let mut changes = self.channel.status_changes();
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut waited = Rates::of_waiting(Instant::now());
@@ -250,14 +249,14 @@ impl ClientSession {
                 },
                 _ = look.tick() => {
                     self.note_silence(&mut rates.lock());
-                    self.check_input_timeout(&mut changes);
+                    self.check_input_timeout();
                     Ok(())
                 }
             };
         };
         if closing.holds_seat() {
             let patience = self.shared.config.timeouts.seat_held;
-            self.handle.lose(Instant::now() + patience.saturating_sub(self.channel.time_since_heard()));
+            self.handle.lose(Instant::now() + patience.saturating_sub(self.channel.status().since_heard));
         } else {
             self.handle.leave();
         }
@@ -272,7 +271,7 @@ impl ClientSession {
     }
 
     fn note_silence(&mut self, rates: &mut Rates) {
-        self.quiet.note(self.channel.time_since_heard(), Instant::now(), rates);
+        self.quiet.note(self.channel.status().since_heard, Instant::now(), rates);
     }
 
     /// Handles one message: decodes it, checks its bounds, and submits its command.
@@ -363,16 +362,13 @@ impl ClientSession {
     }
 
     /// Stops the avatar of a client that left or whose connection is interrupted.
-    fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
+    fn check_input_timeout(&mut self) {
         if self.handle.input().counts() {
             // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
-        let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));
-        let silence = self.channel.silence();
-        let is_heard = !is_interrupted
-            && (silence < SILENCE_MAX
-                || silence < SILENCE_MAX + self.channel.status().rtt.unwrap_or_default());
+        let Status { phase, silence, rtt, .. } = self.channel.status();
+        let is_heard = phase != Phase::Interrupted && silence < SILENCE_MAX + rtt.unwrap_or_default();
         if let Some(input) = self.watchdog.hear(is_heard) {
             let number = self.handle.controls();
             self.intake.queue(PlayerCommand::Input { input, number });
