@@ -1,8 +1,12 @@
 //! Channels over real sockets: both carriers, one endpoint.
 
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Connector, Key, ListenConfig, Listener, MessageKind, Service};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 async fn endpoint() -> (Listener, Service, String) {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
@@ -111,4 +115,54 @@ async fn an_address_without_a_port_connects_without_a_network() {
     assert!(
         matches!(within(5, theirs.receive()).await, Err(nowcast::Error::Closed(closed)) if closed.code.0 == 0)
     );
+}
+
+/// Passes a connection on. If the relay is broken, ends the connection after the server's first bytes, and counts accepted
+/// WebSockets.
+async fn pass(
+    mut client: TcpStream,
+    port: u16,
+    mut is_broken: watch::Receiver<bool>,
+    ended: watch::Sender<u32>,
+) -> io::Result<()> {
+    let mut server = TcpStream::connect(("127.0.0.1", port)).await?;
+    if !*is_broken.borrow() {
+        tokio::select! {
+            _ = copy_bidirectional(&mut client, &mut server) => {}
+            _ = is_broken.changed() => {}
+        }
+        return Ok(());
+    }
+    let mut bytes = [0; 4_096];
+    let length = client.read(&mut bytes).await?;
+    server.write_all(&bytes[..length]).await?;
+    let length = server.read(&mut bytes).await?;
+    client.write_all(&bytes[..length]).await?;
+    if bytes.starts_with(b"HTTP/1.1 101") {
+        ended.send_modify(|count| *count += 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn after_carriers_that_end_at_once_the_next_one_waits_longer_and_longer() {
+    let (listener, mut service, _) = endpoint().await;
+    let relay = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("nowcast://{}/room", relay.local_addr().unwrap());
+    let (broken, is_broken) = watch::channel(false);
+    let (ended, mut count) = watch::channel(0);
+    let port = listener.port();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = relay.accept().await {
+            tokio::spawn(pass(client, port, is_broken.clone(), ended.clone()));
+        }
+    });
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+    let (ours, theirs) = within(10, async { tokio::join!(connector.connect(&url), service.accept()) }).await;
+    let _channels = (ours.unwrap(), theirs.unwrap());
+    let began = Instant::now();
+    broken.send_replace(true);
+    within(30, count.wait_for(|count| *count == 5)).await.unwrap();
+    // Pauses of 100, 200, 400 and 800 ms.
+    assert!(began.elapsed() >= Duration::from_millis(1_500), "{:?}", began.elapsed());
 }

@@ -34,6 +34,10 @@ pub(super) struct Supervisor {
     pub(super) allowed: Vec<CarrierKind>,
     pub(super) shared: Weak<Shared>,
     patience: Patience,
+    /// The time at which `recover` attached its last carrier.
+    attached: Option<Time>,
+    /// The pause before the next attempt.
+    wait: Duration,
 }
 
 /// The event that the supervisor must handle next.
@@ -131,8 +135,25 @@ impl Supervisor {
 
     /// Opens carriers until the session continues, on a new carrier or the old one. Returns false if the session is closed.
     async fn recover(&mut self, was: Option<CarrierKind>) -> bool {
-        let (mut wait, since) = (RETRY_FIRST, clock::now());
+        let since = clock::now();
+        // An endpoint may accept carriers and end each of them at once.
+        let mut was_vain = self.attached.is_some_and(|at| !self.has_heard_since(at));
+        if !was_vain {
+            self.wait = RETRY_FIRST;
+        }
         loop {
+            if was_vain {
+                tokio::select! {
+                    () = sleep(self.wait) => {}
+                    outcome = self.received_or_closed(since) => return outcome,
+                }
+                self.wait = (2 * self.wait).min(RETRY_MAX);
+                // The endpoint may have restarted with another certificate.
+                if let Ok(offer) = self.remote.ask(self.opening()).await {
+                    self.offer = offer;
+                }
+            }
+            was_vain = true;
             let found = tokio::select! {
                 found = self.open_again(was) => found,
                 outcome = self.received_or_closed(since) => return outcome,
@@ -145,18 +166,10 @@ impl Supervisor {
                 }
                 Ok(carrier) => {
                     self.attach(carrier);
+                    self.attached = Some(clock::now());
                     return true;
                 }
                 Err(error) => tracing::debug!(%error, "no other carrier yet"),
-            }
-            tokio::select! {
-                () = sleep(wait) => {}
-                outcome = self.received_or_closed(since) => return outcome,
-            }
-            wait = (2 * wait).min(RETRY_MAX);
-            // The endpoint may have restarted with another certificate.
-            if let Ok(offer) = self.remote.ask(self.opening()).await {
-                self.offer = offer;
             }
         }
     }
@@ -194,6 +207,10 @@ impl Supervisor {
             return None;
         }
         Some(core.session.last_heard() > since && !core.session.is_detached())
+    }
+
+    fn has_heard_since(&self, at: Time) -> bool {
+        self.shared.upgrade().is_some_and(|shared| shared.lock().session.last_heard() > at)
     }
 
     fn attach(&self, carrier: Box<dyn Carrier>) {
@@ -258,6 +275,8 @@ pub(super) async fn open_at_first(
 /// Watches a session. Only its channel and its driver keep `shared` alive.
 pub(super) fn watch(remote: Remote, offer: Offer, allowed: Vec<CarrierKind>, shared: &Arc<Shared>) {
     let patience = Patience::default();
-    let supervisor = Supervisor { remote, offer, allowed, shared: Arc::downgrade(shared), patience };
+    let shared = Arc::downgrade(shared);
+    let supervisor =
+        Supervisor { remote, offer, allowed, shared, patience, attached: None, wait: RETRY_FIRST };
     tokio::spawn(supervisor.run());
 }
