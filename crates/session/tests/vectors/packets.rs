@@ -228,6 +228,9 @@ fn write_frame(frame: &Frame<'_>, out: &mut Vec<u8>) {
             write::state_part(out, lane, interval, state, part);
         }
         Frame::Window { lane, consumed } => write::window(out, lane, consumed),
-        Frame::Replication { lane, payload } => write::replication(out, lane, payload),
+        Frame::Replication { lane, payload } => {
+            write::replication_head(out, lane, payload.len());
+            out.extend_from_slice(payload);
+        }
     }
 }
