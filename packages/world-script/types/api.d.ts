@@ -640,7 +640,7 @@ declare module "@nowcast/dialogue" {
   export function setup(this: void, options?: { keys?: string[] }): void;
 
   /** Declares a conversation, while modules are loaded. The conversation begins with the part `start`. `answers` is a list with at most 4 entries `{ text, part }`; an answer without a part ends the conversation. `enter` (player, speaker) is called when the part begins, and may return another part's name, which follows at once. `text` and `answers` may be functions with the arguments (player, speaker). */
-  export function add(this: void, name: string, parts: { [key: string]: { text: any; answers: any; enter: any } }): void;
+  export function add(this: void, name: string, parts: { [key: string]: { text: any; answers?: any; enter?: any } }): void;
 
   /** Begins a conversation, which ends when the player is 5 m away from the speaker. */
   export function open(this: void, player: Player, name: string, speaker?: Entity): void;
