@@ -18,7 +18,7 @@ use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
 const DECISION: Duration = Duration::from_secs(1);
 /// Maximum wait for the server's welcome.
 const WELCOME_TIME_MAX: Duration = Duration::from_secs(30);
-/// A bot tries an action of the world in one of this number of decisions.
+/// A bot tries one of the world's actions once in this many decisions.
 const ACTION_ODDS: u64 = 4;
 
 /// Let bots play in a room, and print what they received

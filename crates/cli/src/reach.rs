@@ -43,7 +43,7 @@ enum CarrierName {
     WebSocket,
 }
 
-/// Turns the address of a page or of the plain protocol into that of the service.
+/// Converts a page's or the plain protocol's address into the service's address.
 fn service(text: &str) -> Result<String, String> {
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(text.to_owned()) };
     let (folder, port) = match scheme {

@@ -16,8 +16,8 @@ pub struct Config {
     pub client_address: Arc<str>,
     /// The tags of the server.
     pub tags: Arc<[Name]>,
-    /// The tags that servers of rooms must have, as pairs of a name and a tag: of the room with the name, and of the rooms whose
-    /// names begin with it and `-`. All servers of a cluster must have the same pairs.
+    /// Pairs of a room's name and a tag that the room's server must have. A pair also applies to rooms whose names begin with
+    /// that name and `-`. All servers of a cluster must have the same pairs.
     pub requires: Arc<[(String, Name)]>,
     /// The release of the program.
     pub release: Release,

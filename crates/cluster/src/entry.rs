@@ -28,8 +28,8 @@ pub struct ServerEntry {
     pub phase: ServerPhase,
     /// The release of the server's program.
     pub release: Release,
-    /// The duration of the lease, in milliseconds. The holder counts it from the time at which it sent the renewal, and others count it from the
-    /// time at which they first saw the entry's revision. The entry has no time of a wall clock.
+    /// The duration of the lease, in milliseconds. The holder counts the lease from the time at which it sent the renewal. Other
+    /// servers count the lease from the time at which they first saw the entry's revision. The entry has no time of a wall clock.
     pub lease_ms: u32,
     /// The address to which clients may move, as the origin of a URL; empty if clients reach the server only through others.
     pub client_address: Arc<str>,

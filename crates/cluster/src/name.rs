@@ -59,7 +59,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// One life of a server: its name, and the number of its starts under this name. Each start takes the next number in the
+/// One run of a server: its name, and the number of its starts under this name. Each start takes the next number in the
 /// directory by compare-and-set, so an ID never names two processes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Wire)]
 pub struct ServerId {

@@ -1,4 +1,4 @@
-//! The choice of a server for a new room: the better of two randomly chosen ones (Mitzenmacher, "The Power of Two Choices in
+//! Chooses a server for a new room: the less loaded of two randomly chosen servers (Mitzenmacher, "The Power of Two Choices in
 //! Randomized Load Balancing"). Loads in the directory are old, so the best of all would get every new room until its next
 //! renewal.
 

@@ -16,7 +16,7 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Map(fields.into_iter().map(|(name, value)| (Value::from(name), value)).collect())
 }
 
-/// The content of an update: of an event of the rules, a refusal, a notice, or a line of chat. Nil for all other updates.
+/// The content of an update: a rules' event, a refusal, a notice, or a chat line. Nil for all other updates.
 pub(crate) fn content(update: &Update) -> Value {
     match update {
         Update::Line(Said { from, name, text }) => {

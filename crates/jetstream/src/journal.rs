@@ -42,7 +42,7 @@ const BATCHES_HEADER: &str = "Nowcast-Journal-Batches";
 /// The header of a snapshot's message with the number of accounts whose data belongs to the snapshot. It is missing if there are none.
 const ACCOUNTS_HEADER: &str = "Nowcast-Accounts";
 
-/// The stream of one world: heads of owners, batches, and notes of snapshots. Each append states the sequence number of the
+/// One world's stream: owners' heads, batches, and notes about snapshots. Each append states the sequence number of the
 /// last message, so two owners cannot both write.
 #[derive(Clone)]
 pub(crate) struct Journal {

@@ -180,8 +180,8 @@ impl Member {
         self.inner.state.lock().node.epoch(Name::new(room).ok()?)
     }
 
-    /// Returns the origin of the server to which a client of a room goes, if it is another one: the owner, or the server that is
-    /// chosen for a room without an owner.
+    /// Returns the origin of the other server to which a room's client must go: the owner, or the server that is chosen for a
+    /// room without an owner. `None` for this server.
     pub async fn locate(&self, room: &str) -> Option<String> {
         let room = Name::new(room).ok()?;
         match self.inner.begin_async(|node, now| node.locate(now, room)).await {

@@ -132,7 +132,7 @@ async fn follow(
     Ok(())
 }
 
-/// Returns the data of accounts that belongs to the newest snapshot, and that of the messages after it. The previous owner may
+/// Returns the account data of the newest snapshot and of the messages after it. The previous owner may
 /// have ended before it wrote the data into its bucket.
 pub(crate) async fn accounts_since_snapshot(
     journal: &Journal,

@@ -178,9 +178,8 @@ impl WorldWriter {
         }
     }
 
-    /// Stores the file of a snapshot and the data of accounts that belongs to it, reads both back, and then notes them in one
-    /// message of the journal. This message decides: without it, neither the snapshot nor the data counts. After it, every
-    /// later owner stores the data in its bucket.
+    /// Stores a snapshot's file and account data, reads both back, and then notes them in one journal message. This message
+    /// decides: without it, neither the snapshot nor the data counts. After it, every later owner stores the data in its bucket.
     async fn write_snapshot(
         &mut self,
         snapshot: &Snapshot,

@@ -173,7 +173,7 @@ pub enum Crowded {
 }
 
 impl Addresses {
-    /// Makes an empty table. `attempts_per_address_hz` is the rate of [attempts](Self::attempt) of one address, after a
+    /// Makes an empty table. `attempts_per_address_hz` is one address's rate of [attempts](Self::attempt), after a
     /// burst of `connections_per_address_max`.
     #[must_use]
     pub fn new(

@@ -62,7 +62,7 @@ const WINDOW_BYTES: usize = 64 * 1_024;
 const LANES_MAX: usize = 8;
 /// Maximum number of entries in a lane.
 const ENTRIES_MAX: usize = 1 << 24;
-/// Maximum number of bytes of a lane, and therefore of a message.
+/// Maximum bytes in a lane, and therefore in a message.
 const BYTES_MAX: usize = 1 << 30;
 /// Maximum wait of a dropped end until the kernel has accepted all messages.
 const LINGER_MAX: Duration = Duration::from_secs(1);

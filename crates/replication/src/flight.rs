@@ -25,11 +25,11 @@ const MEAN_STEPS_MIN: f32 = 6.0;
 /// The weight of the newest row in that average.
 const MEAN_SHARE: f32 = 0.125;
 
-/// The range of ratios of moments of inertia in rows.
+/// The range of inertia ratios in rows.
 const INERTIA_RATIO_MIN: f32 = 0.001;
 const INERTIA_RATIO_MAX: f32 = 1_000.0;
 
-/// The error of a position and of a component of a rotation, in units of the quantization, at which a row is replaced.
+/// A row is replaced if its error in a position or in a rotation component reaches this many quantization units.
 const POSITION_ERROR: f64 = 0.65;
 const ROTATION_ERROR: f64 = 0.36;
 

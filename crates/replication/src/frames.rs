@@ -20,7 +20,7 @@ const SHARED_MAX: usize = 32;
 /// baseline costs a few bits, a new encoding costs many times as much time.
 const OLDER_STEPS_MAX: u32 = 6;
 
-/// Maximum number of regroupings that are remembered: those of the steps of a round in a large crowd.
+/// Maximum number of remembered regroupings: enough for the steps of one round in a large crowd.
 const REGROUPED_MAX: usize = 256;
 
 /// Maximum number of encoders kept for reuse. More than this number of threads encode at once only on large machines.

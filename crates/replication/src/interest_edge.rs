@@ -49,8 +49,8 @@ impl InterestEdge {
         self.sections.capacity() * size_of::<OnEdge>()
     }
 
-    /// Returns the version of the grid for which only sections of the edge can have entered or left with this eye; `None` if a new
-    /// edge must be collected.
+    /// Returns the grid version since which only sections of this edge can have entered or left, as seen from this eye; `None` if
+    /// a new edge must be collected.
     pub(crate) fn version_for(&self, eye: Option<[f32; 3]>) -> Option<u32> {
         let ((version, from), eye) = self.of.zip(eye)?;
         (distance([from; 2], eye) <= USED * self.metres).then_some(version)

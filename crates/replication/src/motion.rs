@@ -26,7 +26,7 @@ pub(crate) const STEP_S: f64 = 1.0 / 60.0;
 /// The rotation is integrated in this many parts of a step, as the physics of a world does.
 const SUBSTEPS: u32 = 4;
 const SUBSTEP_S: f64 = STEP_S / 4.0;
-/// The units of ratios of inertia, and of the decay for each second.
+/// The units of inertia ratios and of the decay per second.
 pub(crate) const INERTIA_SCALE: f64 = 65_536.0;
 /// The largest ratio of moments of inertia.
 pub(crate) const INERTIA_MAX: i32 = 1 << 28;

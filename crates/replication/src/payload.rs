@@ -3,7 +3,7 @@
 use crate::GROUPS_MAX;
 use crate::row::Quantization;
 
-/// Size of the header of every payload: the tick, and the number of the input in force.
+/// Size of a payload's header: the tick and the number of the current input.
 pub(crate) const HEAD_BYTES: usize = 4 + 2;
 /// Group and depth, age, ages of the baselines and unchanged ticks (or the quantization, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;

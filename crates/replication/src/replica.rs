@@ -46,8 +46,8 @@ struct Held {
     frames: VecDeque<HeldFrame>,
     /// The newest payload tick at which the newest frame was still valid.
     heard_tick: u32,
-    /// Frames up to this tick were dropped: either a frame of this tick without entities arrived, or the frames of the group
-    /// were forgotten at this step.
+    /// Frames up to this tick were dropped, because a frame of this tick without entities arrived, or because the group's frames
+    /// were forgotten at this tick.
     forgotten_tick: Option<u32>,
     /// The motion row of the newest frame.
     motion: Option<HeldMotion>,

@@ -128,7 +128,7 @@ impl Quantization {
         }
     }
 
-    /// The size of a step of a position, in metres, and of a component of a quaternion.
+    /// The quantization steps: of a position, in metres, and of a quaternion component.
     pub(crate) fn steps(self) -> (f64, f64) {
         (1.0 / f64::from(self.steps_per_metre()), std::f64::consts::SQRT_2 / f64::from(self.component_max()))
     }
@@ -137,7 +137,7 @@ impl Quantization {
         ((1u32 << self.rotation_bits) - 1) as f32
     }
 
-    /// Returns what the numbers in a [`Row`] mean.
+    /// Returns the meaning of each number in a [`Row`].
     pub fn layout(self) -> Layout {
         let orientation = Field::Orientation { bits: self.rotation_bits.into() };
         let fields = [Field::Number, Field::Number, Field::Number, orientation];

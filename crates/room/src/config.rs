@@ -59,7 +59,7 @@ impl Default for RoomsConfig {
     }
 }
 
-/// Maximum bytes of the times of steps and of functions of one room. The rest of [`RoomsConfig::studio_bytes_max`] is for its log.
+/// Maximum bytes for one room's step times and function times. The rest of [`RoomsConfig::studio_bytes_max`] is for its log.
 const PROFILE_BYTES_MAX: usize = 256 * 1024;
 
 impl RoomsConfig {
@@ -91,8 +91,8 @@ pub(crate) const COMMANDS_MAX: usize = 64;
 /// client's view.
 pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 
-/// Maximum number of clients that join a room in one step. Each join may run the `join` hooks of the rules, which share the work
-/// of one step, and costs the first snapshot of the client.
+/// Maximum number of clients that join a room in one step. Each join may run the rules' `join` hooks, which share the work budget
+/// of one step, and costs the client's first snapshot.
 pub(crate) const JOINS_PER_STEP_MAX: usize = 16;
 
 /// Maximum number of clients that resume their players in one step. They run no hooks. All clients of a room that moves to another

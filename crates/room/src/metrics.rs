@@ -27,7 +27,7 @@ pub struct Metrics {
     pub(crate) rooms: Gauge,
     /// Ended rooms whose threads still run.
     pub(crate) rooms_abandoned: Gauge,
-    /// Upper bound of the memory of the scripts and values of these ended rooms.
+    /// Upper bound for the memory of these ended rooms' scripts and values.
     pub(crate) rooms_abandoned_bytes_max: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) snapshots_superseded: Counter,
@@ -198,8 +198,8 @@ impl Metrics {
         self.durable.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts an irregular step: a step in which a walker did not take the next step of its client, or a step with a view
-    /// older than the history of worlds.
+    /// Counts an irregular step: a step in which a walker did not take its client's next step, or a step whose view is older than
+    /// the kept history.
     pub(crate) fn count_turn(&self, outcome: &'static str) {
         self.turns.get_or_create(&Outcomes { outcome }).inc();
     }

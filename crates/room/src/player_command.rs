@@ -120,7 +120,7 @@ pub struct Given {
     pub at: Instant,
     /// The step of the client at that time, if the client counts steps.
     pub step: Option<u16>,
-    /// The moment of the world that the client showed for other entities, in steps of the room, if the client states it.
+    /// The moment at which the client showed other entities, in room steps, if the client states it.
     pub shown: Option<f64>,
     /// The age of the client's view when the action arrived, if the server can measure it.
     pub saw: Option<Duration>,

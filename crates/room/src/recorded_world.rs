@@ -256,7 +256,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Returns the times of the functions of the rules in the newest step, and the time of all hooks. `None` if they are not
+    /// Returns the time of each rules' function in the newest step, and the time of all hooks. `None` if they are not
     /// measured.
     pub(crate) fn take_hook_times(&mut self) -> Option<(Vec<HookTime>, Duration)> {
         match &mut self.engine {

@@ -137,7 +137,7 @@ impl RoomMetrics {
 #[derive(Default)]
 struct Share(AtomicU64);
 
-/// The maximum ages of this second and of the second before, in steps of the world.
+/// The maximum ages in this second and in the previous second, in world steps.
 #[derive(Default)]
 struct WorstAge {
     now: AtomicU32,

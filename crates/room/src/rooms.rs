@@ -40,7 +40,7 @@ const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 /// The burst, as a multiple of the number of rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
-/// Maximum memory of the script and the values of one world, including the events of one step that were not polled yet.
+/// Maximum memory for one world's script and values, including the unpolled events of one step.
 const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
     + nowcast_world::Limits::DEFAULT.kept_bytes_max
     + nowcast_world::Limits::DEFAULT.event_bytes_max;

@@ -172,7 +172,7 @@ fn far_coordinate(tokens: &[Token]) -> Option<&Token> {
     None
 }
 
-/// Returns the names of the fields of the table at the beginning of the tokens.
+/// Returns the field names of the table with which the tokens begin.
 fn fields_of(tokens: &[Token]) -> Option<Vec<&str>> {
     if tokens.first()?.text != "{" {
         return None;

@@ -1,6 +1,5 @@
 //! Reads the rules of a world without running them. It finds mistakes that would otherwise appear only when their line runs:
-//! undefined names, fields that the API, a library or a kind does not have, actions that no page can offer, locals that a reload
-//! resets, and declarations that are most likely mistakes.
+//! undefined names, unknown fields, actions that no page can offer, locals that a reload resets, and suspicious declarations.
 //!
 //! A parser reads the text with the grammar of Luau. A resolver tracks scopes and, if the text shows them, the types of
 //! values: `world`, kinds, entities, players, lists of these, arguments of actions. A value of unknown type is never

@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
 /// Maximum number of values in all tables of a world's state.
 const STATE_VALUES_MAX: usize = 131_072;
 
-/// The fields of a state are read before it is known which of them fit. All fields that are read may together have this many
+/// A state's fields are read before it is known which fields fit. All fields that are read may together have this many
 /// times the limit of a state.
 const STATES_MAX: usize = 3;
 

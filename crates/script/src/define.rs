@@ -33,8 +33,8 @@ pub(crate) enum Special {
 /// The action by which a server brings a player who comes from another room, with the arguments `from` (text) and `data`.
 pub const ARRIVE: &str = "@arrive";
 
-/// The action by which players press a button of a panel, with the arguments `part` (its place), `row` (of a list) and `text` (of an
-/// input).
+/// The action by which players press a panel's button, with the arguments `part` (the button's index), `row` (of a list) and
+/// `text` (of an input).
 const PRESS: &str = "ui:press";
 
 /// The name of the layer of kinds that declare none.
@@ -396,7 +396,7 @@ fn read_update_rates(fields: &Fields<'_>) -> Declared<Option<Vec<UpdateRate>>> {
     fields.tables("update_rates")?.iter().map(read).collect::<Declared<_>>().map(Some)
 }
 
-/// Attributes of a kind with `appearance = true`, which its player may set: see "Appearance and emotes" in `docs/how-to/pages.md`.
+/// Attributes of a kind with `appearance = true`, which its player may set: see "Walkers" in `docs/how-to/bodies.md`.
 const APPEARANCE: [(&str, NumberType); 2] = [("outfit", NumberType::U32), ("emote", NumberType::U16)];
 
 fn add_appearance(kind: &mut Kind) -> Declared<()> {

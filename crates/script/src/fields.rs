@@ -9,7 +9,7 @@ use crate::convert::{declared_from_luau, shown};
 use crate::meter::charge_declared;
 use crate::suggest::instead;
 
-/// Maximum number of fields of a table, bytes of a text, and items of a list. Shapes have the longest lists: each
+/// Maximum fields in a table, bytes in a text, and items in a list. Shapes have the longest lists: each
 /// triangle has three corners of three numbers.
 const FIELDS_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 4_096;

@@ -10,9 +10,9 @@ use crate::path;
 
 /// Maximum number of cells of a survey.
 const CELLS_MAX: usize = 16_384;
-/// Units of work of one cell of a survey.
+/// Work units for one survey cell.
 const UNITS_A_CELL: u64 = 8;
-/// Number of parts of bodies that the queries of a survey can examine for one unit of work.
+/// Body parts that a survey's queries examine for one work unit.
 const LOOKED_AT_A_UNIT: u64 = 4;
 /// The steepest walkable ground, as the cosine of its slope (56°), which is the limit of walkers.
 const WALKABLE_COSINE: f32 = 0.555;

@@ -1,8 +1,8 @@
 //! Each rule function's time, work and memory, while a host measures them.
 //!
 //! `attempt` in `world.luau` calls `beginCall` and `endCall` around each function while `measuring.on` is set. These two calls
-//! must not change the course of a world: their units of work are taken back, and an exhausted budget ends the hook at the same
-//! place, because the next instruction after each of them is also charged one unit.
+//! must not change a world's course. Their work units are taken back. An exhausted budget ends the hook at the same place,
+//! because the instruction after each call is also charged one unit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -21,8 +21,8 @@ pub(crate) fn library_text(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Returns the name under which a module can be required from the module `from`, if there is such a name: of a module in the
-/// same folder as the rules, of the library, or of the API. Only tests can require `test`.
+/// Returns the name under which the module `from` can require a module: a module in the rules' folder, in the library, or in the
+/// API. `None` if there is no such name. Only tests can require `test`.
 pub fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
     let file = format!("{name}.luau");
     if sources.text(&file).is_some() && from != file {

@@ -210,7 +210,7 @@ impl Sandbox {
         self.meter.clone()
     }
 
-    /// Sets the budget of the script to that of a load, for code that runs outside of steps.
+    /// Gives the script the work budget for loading, for code that runs outside of steps.
     pub(crate) fn begin_load(&self) {
         self.meter.refill(self.limits.work_per_load_max);
     }

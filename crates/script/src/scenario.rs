@@ -25,7 +25,7 @@ use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// Maximum number of steps of a case: an hour of the world's time.
+/// Maximum steps in a case: an hour of world time.
 const STEPS_MAX: u64 = 3_600 * 60;
 /// Maximum number of recorded events of a case; later ones are not recorded.
 const EVENTS_MAX: usize = 65_536;

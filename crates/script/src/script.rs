@@ -18,7 +18,7 @@ use crate::namespace::Shared;
 use crate::sandbox::Sandbox;
 use crate::sources::{MAIN, Sources};
 
-/// Number of steps between two removals of the data of removed entities.
+/// Steps between two clean-ups of removed entities' data.
 const SWEEP_STEPS: u64 = 256;
 
 /// One version of a world's rules, written in Luau: it declares the world's definition, and is its [`Behaviour`].

@@ -1,5 +1,5 @@
-//! Places in the text from which a module was made. A module that a compiler made, such as one in TypeScript, ends with its
-//! source map: version 3, inside of the module, so that both change at once.
+//! Places in the text from which a module was made. A compiled module ends with its source map (version 3). The map is inside the
+//! module, so that both change at once.
 //!
 //! A map comes from the author of a world. It is read within the bounds of a module, and names only files by a path below the
 //! world's folder.

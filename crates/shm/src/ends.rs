@@ -54,7 +54,7 @@ impl ShmSender {
     /// Like [`Sender::try_put`].
     ///
     /// # Panics
-    /// If there is no such lane. The program itself chose the number of its lanes.
+    /// If there is no such lane. The program itself chose the number of lanes, so this is its mistake.
     #[inline]
     pub fn try_put_on(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
         let put = self.attempt(lane, key, value);

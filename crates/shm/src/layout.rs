@@ -116,7 +116,7 @@ impl LaneLayout {
     }
 }
 
-/// Computes the layout of all lanes of a segment, and the length of the segment in words.
+/// Computes the layout of a segment's lanes, and its length in words.
 pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
     if !(1..=LANES_MAX).contains(&bounds.len()) {
         return None;

@@ -73,7 +73,7 @@ impl Link {
         self.dead.load(Ordering::Acquire)
     }
 
-    /// Wakes the peer in the way that its kind of waiting requires.
+    /// Wakes the peer through its gate, or by a byte on the socket, as `waiting` requires.
     #[inline]
     pub(crate) fn wake(&self, map: &Map, index: usize, waiting: Waiting) {
         match waiting {

@@ -50,7 +50,7 @@ pub(crate) struct Server {
     unanswered: Vec<Act>,
     commit: Option<Commit>,
     next_commit: Duration,
-    /// The last message of this session: a client, and the number of an action of this client.
+    /// The session's last message: a client, and the number of one of its actions.
     heard: Option<Act>,
 }
 

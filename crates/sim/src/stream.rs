@@ -8,7 +8,7 @@ pub(crate) const STREAM_LANE: u8 = 6;
 pub(crate) const STREAM_EVERY: Duration = Duration::from_millis(20);
 /// Time that is not measured, because the sender finds its rate.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// The mean age of each key is at most this multiple of the mean of all keys, plus [`UNFAIR_ALLOWANCE`].
+/// Maximum ratio of one key's mean age to all keys' mean age, before [`UNFAIR_ALLOWANCE`] is added.
 const UNFAIR_MAX: f64 = 1.5;
 /// Chance makes the mean ages of keys differ.
 const UNFAIR_ALLOWANCE: f64 = 0.1;

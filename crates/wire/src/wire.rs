@@ -18,7 +18,7 @@ impl<'a, T: ?Sized + 'a, I: ExactSizeIterator<Item = &'a T> + Clone> Rows<'a, T>
     note = "add `#[derive(nowcast_wire::Wire)]` to it"
 )]
 pub trait Wire {
-    /// Number of bits that a row takes in front of a plain block: those of bools and options, after flattening.
+    /// Bits that a row takes in front of a plain block, for bools and options after flattening.
     const BITS: usize;
     /// Number of text leaves after flattening.
     const TEXTS: usize;

@@ -36,7 +36,7 @@ pub enum Incoming<'m> {
 }
 
 impl<'m> Incoming<'m> {
-    /// Returns what a message of this kind means on this lane.
+    /// Returns the meaning of a message of this kind on this lane.
     pub fn new(kind: MessageKind, lane: u8, bytes: &'m [u8]) -> Self {
         match (kind, lane) {
             (MessageKind::Replication { .. }, _) => Self::Movement(bytes),
@@ -50,7 +50,7 @@ impl<'m> Incoming<'m> {
         }
     }
 
-    /// Returns what a channel's message means.
+    /// Returns the meaning of a channel's message.
     pub fn of(message: &'m Message) -> Self {
         Self::new(message.kind, message.lane.number(), &message.bytes)
     }

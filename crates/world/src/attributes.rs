@@ -140,7 +140,7 @@ impl Attributes {
         Ok(Attributes { formerly, entities, out_of_range, value_bytes_max, ..wider })
     }
 
-    /// Sets what happens to numbers outside their range.
+    /// Sets whether numbers outside their range are clamped or refused.
     pub fn with_out_of_range(self, out_of_range: OutOfRange) -> Attributes {
         Attributes { out_of_range, ..self }
     }

@@ -11,7 +11,7 @@ use crate::pose::{Pose, rapier_pose};
 use crate::shape::ColliderShape;
 use crate::solid::{Form, Solid, Triangle};
 
-/// Maximum number of triangles of one surface that one step of a walker examines.
+/// Maximum triangles of one surface that a walker's step examines.
 const TRIANGLES_NEAR_MAX: usize = 1_024;
 
 /// The scaled faces of each hull in a shape, in the order of the shape's parts. They are stored separately, because the

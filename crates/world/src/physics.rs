@@ -59,7 +59,7 @@ pub(crate) struct Built {
 /// The physics of a world: bodies and joints, without the meaning of the entities.
 pub(crate) struct Physics {
     pub(crate) world: PhysicsWorld,
-    /// The unscaled shape of each kind and the faces of its hulls, shared by all bodies of the kind. They are built on first
+    /// Each kind's unscaled shape and its hulls' faces, which all bodies of the kind share. They are built on first
     /// use.
     shapes: Vec<Option<(SharedShape, Hulls)>>,
     /// The faces of bodies that have hulls.
@@ -414,8 +414,8 @@ impl Physics {
     }
 }
 
-/// Disables contacts between a body and the body that it passes through, between a planned body and bodies that are not
-/// dynamic, and with the inner edges of ground that consists of several boxes.
+/// Disables contacts of a body with the body that it passes through, contacts of a planned body with bodies that are not dynamic,
+/// and contacts with the inner edges between flush boxes.
 struct Hooks<'a> {
     /// The bounding boxes of fixed obstacles.
     fixed: &'a Bvh,

@@ -97,7 +97,7 @@ impl ColliderShape {
         }
     }
 
-    /// An upper bound of the distance from the origin of the shape to its farthest point, in metres, at a scale of 1.
+    /// An upper bound for the distance from the shape's origin to its farthest point, in metres, at scale 1.
     pub fn reach(&self) -> f32 {
         let length = |v: [f32; 3]| libm::sqrtf(v.iter().map(|part| part * part).sum());
         let farthest = |points: &[[f32; 3]]| points.iter().map(|point| length(*point)).fold(0.0, f32::max);

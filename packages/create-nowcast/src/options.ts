@@ -98,7 +98,7 @@ function value(flag: string, next: string | undefined): string {
   return next;
 }
 
-/** Returns the language of an answer: its name, or the beginning of its name. */
+/** Returns the language that an answer names, by its name or the beginning of its name. */
 export function readLanguage(answer: string): Language {
   const begun = answer.trim().toLowerCase();
   const found = LANGUAGES.find((language) => language.toLowerCase().startsWith(begun));

@@ -28,7 +28,7 @@ export class PitchSender {
   }
 }
 
-/** The downward pitch of a camera behind the avatar of a player who looks where this camera looks. */
+/** The downward pitch of a follow camera whose player looks in this camera's direction. */
 export function pitchBehind(camera: Pick<OrbitCamera, "pitch" | "seesWithEyes">): number {
   return camera.seesWithEyes ? cameraPitch(-camera.pitch) : camera.pitch;
 }

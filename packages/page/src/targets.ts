@@ -32,7 +32,7 @@ export interface Actor extends Readonly<Pose> {
   readonly halfHeight: number;
 }
 
-/** The origin and the direction (of length 1) of the middle of the picture. */
+/** The ray through the middle of the picture: its origin, and its direction with length 1. */
 export interface Aim {
   readonly origin: Vector3;
   readonly direction: Vector3;
@@ -96,7 +96,7 @@ export function findPlace(
   return far > reachM - CAUTION_M ? undefined : [POINT.x, POINT.y, POINT.z];
 }
 
-/** Distance from the axis of the acting player to the surface of a box, whose coordinates of the player POINT then has. */
+/** Distance from the acting player's axis to the surface of a box. POINT then has the player's coordinates in the box's frame. */
 function distanceTo(actor: Actor, box: RayBox): number {
   const height = box.y - actor.y;
   const { halfHeight } = actor;

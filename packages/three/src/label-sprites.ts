@@ -15,7 +15,7 @@ const REACH_M = 30;
 const FONT_PX = 44;
 const PADDING_PX = 18;
 /**
- * Height of a line of text in metres, at a distance of one metre. It grows with the distance, so the text stays
+ * Height of a text line in metres, one metre away. It grows with the distance, so the text stays
  * readable.
  */
 const LINE_M = 0.035;

@@ -24,7 +24,7 @@ export interface WorldLight {
 /** Lights of each type that are drawn: those nearest to the camera. */
 export const LIGHTS_DRAWN_MAX = 8;
 const LIGHTS_MAX = 64;
-/** Luminous intensity of a lamp of brightness 1, in the units of three.js. */
+/** Luminous intensity of a lamp with brightness 1, in three.js units. */
 const LAMP_INTENSITY = 24;
 const SUN_INTENSITY = 1.5;
 const SUN_FAR_M = 200;

@@ -58,7 +58,7 @@ export class WorldScene {
   readonly group = new Group();
   readonly obstacles = new Obstacles();
   readonly crowd = new Crowd();
-  /** The place of the camera, if people who are so near to it that they would fill the picture must not be drawn. */
+  /** The camera's place, if people so near to the camera that they would fill the picture must not be drawn. */
   eye: Vector3 | undefined;
   readonly labels: Labels;
   readonly assets: Assets;

@@ -98,7 +98,7 @@ export function readMoment(text: string | null): string | undefined {
   return /^\d{8}T\d{4}(?:\d{2}(?:\.\d{1,3})?)?Z$/.test(time) ? time : undefined;
 }
 
-/** The address of a room, or of its history, on the server of this page. */
+/** The address of a room or its history on this page's server. */
 export function worldAddress(page: Pick<Location, "origin" | "pathname">, room: string, at?: string): string {
   const name = at === undefined ? room : `${room}.${at}`;
   return `${page.origin}${basePath(page.pathname)}r/${name}`;

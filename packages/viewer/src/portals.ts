@@ -1,6 +1,6 @@
 import type { Portal } from "nowcast/internal";
 
-/** The way of this page from one room to another by portals of worlds. */
+/** Moves this page from one room to another through portals. */
 export class Portals {
   #portal: Portal | undefined;
   readonly #enter: (room: string) => void;

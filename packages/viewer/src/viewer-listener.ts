@@ -1,4 +1,4 @@
-/** Receives what the client wants of the page's address and start screen. */
+/** Receives the client's requests to the page's address and start screen. */
 export interface ViewerListener {
   /** Leaves this room for the start page. */
   anotherRoom(): void;

@@ -22,7 +22,7 @@ export const words = chosen.words;
 // The parts of `@nowcast/page` read their own texts.
 Object.assign(pageTexts, words);
 
-/** The attributes in `index.html` that name the text of an element and the texts of its attributes. */
+/** The attributes in `index.html` that name an element's text and its attributes' texts. */
 const PLACES = {
   "data-words": undefined,
   "data-words-title": "title",

@@ -35,7 +35,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Returns every use of such a name, of `async` and of a regular expression in a file of a world. */
+/** Returns every use of such a name, of `async`, or of a regular expression in a world's file. */
 export function refusals(compiler: typeof ts, program: ts.Program, file: ts.SourceFile): Refusal[] {
   const checker = program.getTypeChecker();
   const found: Refusal[] = [];

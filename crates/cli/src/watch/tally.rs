@@ -12,7 +12,7 @@ const KEYS_MAX: usize = 1_000;
 /// Maximum number of events that are stored for display.
 const EVENTS_MAX: usize = 50;
 
-/// Maximum number of bytes of a value that are stored for display, and maximum number of characters of its description.
+/// Maximum bytes that are stored of a value for display, and maximum characters of its description.
 const SHOWN_BYTES_MAX: usize = 64;
 const SHOWN_CHARS_MAX: usize = 512;
 

@@ -105,8 +105,8 @@ fn readme(name: &str) -> String {
     )
 }
 
-/// Refuses modules that were made from another text than that of their source, because they would be checked and tested
-/// instead of the text that the author sees.
+/// Refuses modules whose source has changed since they were compiled, because `check` and `test` would use an older text than the
+/// author sees.
 pub(super) fn refuse_outdated(dir: &Path, sources: &Sources) -> anyhow::Result<()> {
     for (module, _) in sources.iter() {
         let Some((source, hash)) = sources.made_from(module) else { continue };

@@ -38,16 +38,15 @@ pub(super) struct EntryChange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Goal {
     /// Any server may take the room, which this server owned in this epoch. The end of the room waits for one attempt. If the
-    /// directory does not answer, the release is repeated until it does, unless this server takes the room again: an update that
-    /// names the target of a move may still be on its way, and source and target would keep all servers from the room.
+    /// directory does not answer, the release is repeated until it does, unless this server takes the room again. Otherwise a
+    /// late update that names the target of a move could keep all servers from the room.
     Release(Epoch),
     /// Another server is the target of a move. As soon as the journal has the target's epoch, the target owns the room.
     NameTarget(ServerId),
     /// The entry names no target any more, after the move has ended in any way. If this server still has the room, it stays the
-    /// owner, and the entry is written even if it names no target: an update that names the target may still be on its way, and
-    /// would come too late then. Otherwise the room has stopped, and the target becomes the owner. Repeated until the directory
-    /// answers: a target that is alive would keep all other servers from the room. Waits while a later move of the room is under
-    /// way, whose target must stay named.
+    /// owner. The entry is written even if it names no target, so that a late update which names the target is refused. Otherwise
+    /// the room has stopped, and the target becomes the owner. Repeated until the directory answers: a target that is alive would
+    /// keep all other servers from the room. Waits while a later move of the room is under way, whose target must stay named.
     EndMove(ServerId),
     /// This server took the room as the target of a move, and becomes the owner in the entry. Repeated until the directory
     /// answers, while this server has the room.

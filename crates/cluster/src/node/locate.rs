@@ -39,8 +39,8 @@ impl Node {
         Some(Outcome::Located(origin))
     }
 
-    /// Returns the origin of a room's owner, or of the server that is chosen for a room without an owner; `None` if it is this
-    /// server, or not known.
+    /// Returns the origin of a room's owner, or of the server that is chosen for a room without an owner; `None` if that server
+    /// is this one, or unknown.
     fn place(&self, room: Name, entry: Option<&RoomEntry>) -> Option<Arc<str>> {
         let me = self.id();
         let living = || {

@@ -176,8 +176,8 @@ impl Node {
         self.life.load = load;
     }
 
-    /// Chooses a living server for a room: the better one of two. All servers choose the same server while they see the same
-    /// loads.
+    /// Chooses a living server for a room: the less loaded of two candidates. All servers choose the same server while they see
+    /// the same loads.
     fn choose(&self, room: Name) -> Option<&ServerEntry> {
         // This server's entry shows the phase only after the next renewal.
         let takes_none = self.life.phase_to_show() != ServerPhase::Serving;

@@ -1,7 +1,7 @@
 //! A room that this server takes: an update of its entry with the next epoch, and then the claim of its journal.
 //!
-//! A read is a hint. So each holder that does not renew its lease is ended by an update that expects the revision which was seen
-//! for a whole lease, and the room's entry is updated from the revision that named these holders.
+//! A read is a hint. So an update that expects the revision which was seen for a whole lease ends each holder that does not renew
+//! its lease. The room's entry is updated from the revision that named these holders.
 
 use super::entry_change::{EntryChange, Goal, TRIES};
 use super::{Action, Answer, Claimed, Input, Node, Outcome, Signal, TakeError, Task, Work};

@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Size of a segment, and of the packets of a session on such a carrier.
+    /// Size of a segment, and of a session's packets on such a carrier.
     const PACKET: [u8; 1_380] = [7; 1_380];
     /// Head of a frame.
     const FRAMING_BYTES: u64 = 4;

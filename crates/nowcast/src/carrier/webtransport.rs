@@ -13,7 +13,7 @@ pub(crate) const QUARTER_STREAM_ID: u8 = 0;
 pub(crate) const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
-/// Maximum number of packets in QUIC's buffer: those of one turn of the driver, which are passed to the system in one call.
+/// Maximum number of packets in QUIC's buffer: the packets of one driver turn, which leave in one system call.
 /// QUIC sends them at once, because its congestion controller limits nothing. So no outdated packets wait in the buffer.
 const UNSENT_PACKETS_MAX: usize = 4;
 /// UDP payload that holds the largest datagram with all headers, and fits into a path of 1,280 bytes.
@@ -34,7 +34,7 @@ const UNI_STREAMS_MAX: u32 = 8;
 const BIDI_STREAMS_MAX: u32 = 4;
 /// Maximum number of unread bytes of a stream. Only HTTP/3's own messages use streams.
 const STREAM_BYTES_MAX: u32 = 16 * 1_024;
-/// Maximum number of unread bytes of all streams of a connection.
+/// Maximum number of unread bytes on all streams of a connection.
 const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
 
 /// Code of a WebTransport session that cannot carry packets.

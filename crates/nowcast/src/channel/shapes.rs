@@ -103,7 +103,7 @@ impl Announcer {
         announced.map(|put| put.map(|()| id))
     }
 
-    /// Returns the header of replies of a type: the announcement, and the number of the shape.
+    /// Returns the header for replies of a type: the announcement and the shape's number.
     pub(super) fn head_of_reply(&mut self, TypeShape { kind, shape }: TypeShape) -> Arc<[u8]> {
         if let Some(head) = self.heads.get(&kind) {
             return Arc::clone(head);

@@ -15,8 +15,8 @@ const DOUBLINGS_MAX: u32 = 3;
 /// After each period of this length without a silence, the limit halves once.
 const DOUBLING: Duration = Duration::from_secs(10);
 
-/// The patience of one client. Each silence doubles it for a while: an endpoint that answers late, because it is overloaded, would
-/// otherwise get another handshake from each of its clients every 400 ms.
+/// The patience of one client. Each unanswered handshake doubles the patience for a while. Otherwise an overloaded endpoint that
+/// answers late would get another handshake from each client every 400 ms.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     doublings: u32,

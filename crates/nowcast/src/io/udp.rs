@@ -63,7 +63,7 @@ impl DatagramSocket {
         Ok(Self { io, state, waiting: Waiting::default(), is_drained: false })
     }
 
-    /// Maximum number of datagrams of one size in one call of [`send`](Self::send).
+    /// Maximum number of equally long datagrams in one [`send`](Self::send).
     pub(crate) fn train_max(&self) -> usize {
         self.state.max_gso_segments().min(TRAIN_MAX)
     }

@@ -388,7 +388,7 @@ fn describe(
     }
 }
 
-/// Returns the position of an entity, if the entity has no rows of movement by the rule of [`World::poses`].
+/// Returns the position of an entity that has no movement rows by the rule of [`World::poses`].
 fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
     let body = scene.kind_of(entity.kind).body.as_ref()?;
     let is_put = matches!(body.motion, Motion::Fixed | Motion::Sensor) && entity.parent.is_none();

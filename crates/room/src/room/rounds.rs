@@ -60,7 +60,7 @@ pub(super) struct StepRounds {
 }
 
 impl Rounds {
-    /// Decides whether the common rounds of a step wait. `crowd` counts the clients with the rates that are due.
+    /// Decides whether the common rounds of a step wait. `crowd` counts the clients whose rates are due in this step.
     pub(super) fn step(
         &mut self,
         tick: u64,
@@ -80,7 +80,7 @@ impl StepRounds {
         self.waits
     }
 
-    /// Whether a client with this rate begins a common round: a round of this step, or of a step whose rounds waited.
+    /// Whether a client with this rate begins a common round, either this step's round or a delayed one.
     pub(super) fn begins(&self, hz: u32) -> bool {
         !self.waits && is_due(self.since, self.tick, hz)
     }

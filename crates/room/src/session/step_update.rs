@@ -174,8 +174,8 @@ pub fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-/// Returns the states for a player whose interest set changed: the entities that left it in this step, and the full
-/// descriptions of the entities that entered it, the nearest sections first.
+/// Returns the states for a player whose interest set changed in this step: the entities that left the set, and full descriptions
+/// of the entities that entered, the nearest sections first.
 pub fn states_of_change(
     look: &InterestChange,
     descriptions: &EntityDescriptions,

@@ -11,7 +11,7 @@ use super::RECORDED_AFTER_READ;
 /// Maximum lines in a log.
 const LINES_MAX: usize = 1_000;
 
-/// Maximum bytes of all lines of a log, unless the configuration of the rooms states less.
+/// Maximum bytes in a log's lines, unless the rooms' configuration states less.
 pub(crate) const LOG_BYTES_MAX: usize = 512 << 10;
 
 /// Maximum bytes of the text or the data of one line. Longer texts are cut.

@@ -133,8 +133,8 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
     }
 }
 
-/// Returns a step for a range without one, such that a number has two bytes, and that the upper end and the default are as near to a
-/// step as numbers of this size can be. The lower end is always exact.
+/// Returns a step for a range without a step. A number then takes two bytes, and the upper end and the default are as near to a
+/// step as two bytes allow. The lower end is always exact.
 fn default_step(min: f64, max: f64, default: f64) -> f64 {
     const STEPS_MAX: u32 = 65_535;
     let step = |count: u32| (max - min) / f64::from(count);

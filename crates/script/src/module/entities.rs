@@ -22,7 +22,7 @@ const ENTITIES_A_UNIT: u64 = 16;
 const ROWS_A_UNIT: u64 = 64;
 pub(super) const PLAYERS_A_UNIT: u64 = 64;
 
-/// Number of points, triangles or fields of a shape that can be compared with another shape for one unit of work.
+/// Points, triangles or fields that a comparison of two shapes reads for one work unit.
 const PARTS_A_UNIT: usize = 16;
 
 /// Number of points, triangles or fields that a shape can be built from for one unit of work.
@@ -192,7 +192,7 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Adds what a walker does, and where its player looks.
+/// Adds the fields `is_on_ground` and `look` of walkers and players.
 fn add_walking(get: &Namespace<'_>) -> mlua::Result<()> {
     get.add("is_on_ground", |_, handle: Handle| {
         with_scene(|scene| Ok(scene.is_on_ground(handle.entity(scene)?).unwrap_or(false)))

@@ -9,7 +9,7 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::namespace::Namespace;
 
-/// Number of places of a path that can be read for one unit of work.
+/// Places of a path that are read for one work unit.
 const PLACES_A_UNIT: usize = 4;
 
 /// Adds the methods of moves to those of entities.

@@ -12,7 +12,7 @@ use crate::namespace::{Name, Namespace};
 /// First letter of the screen places and events that are reserved for servers.
 const RESERVED: char = '@';
 
-/// Numbers of waiting timers, and of players, that can be searched for one unit of work.
+/// Waiting timers, and players, that are searched for one work unit.
 const TIMERS_A_UNIT: u64 = 32;
 const PLAYERS_A_UNIT: u64 = 8;
 

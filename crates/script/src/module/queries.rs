@@ -35,7 +35,7 @@ pub(super) fn teleport(scene: &mut Scene, id: EntityId, pose: Pose) -> mlua::Res
     placed.map_err(refused)
 }
 
-/// Number of parts of bodies that can be examined for one unit of work.
+/// Body parts that are examined for one work unit.
 const LOOKED_AT_A_UNIT: u64 = 4;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {

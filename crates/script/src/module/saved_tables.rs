@@ -14,7 +14,7 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::Meter;
 use crate::namespace::{Namespace, Shared};
 
-/// Maximum number of fields of a world's state; each may hold a table of any size.
+/// Maximum number of fields in a world's state; each may hold a table of any size.
 const FIELDS_MAX: usize = 16_384;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {

@@ -35,8 +35,8 @@ pub struct ClusterConfig {
     pub client_address: String,
     /// The tags of this server, such as `region-eu`: names with the same rules as the server's, at most 16.
     pub tags: Vec<String>,
-    /// The tags that servers of rooms must have, as pairs of a name and a tag: of the room with the name, and of the rooms whose
-    /// names begin with it and `-`. All servers of a cluster must have the same pairs.
+    /// Pairs of a room's name and a tag that the room's server must have. A pair also applies to rooms whose names begin with
+    /// that name and `-`. All servers of a cluster must have the same pairs.
     pub requires: Vec<(String, String)>,
     /// Duration of this server's lease. After this time without an answer of NATS, its rooms wait, and other servers may take
     /// them.

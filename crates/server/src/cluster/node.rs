@@ -64,7 +64,7 @@ impl Node {
         self.runtime.as_ref().expect("the runtime exists until the drop").handle()
     }
 
-    /// Returns the origin of the server to which a client of a room goes, if it is another one.
+    /// Returns the origin of the other server to which a room's client must go; `None` for this server.
     pub(crate) async fn locate(&self, room: &str) -> Option<String> {
         self.member.locate(room).await
     }

@@ -26,7 +26,7 @@ const STUDIO: &str = "studio";
 const REQUESTS_BURST: usize = 120;
 const REQUESTS_HZ: f64 = 40.0;
 
-/// Changes of one address: at once, and a second on average.
+/// Maximum number of changes by one address: in a burst, and in a second on average.
 const CHANGES_BURST: usize = 30;
 const CHANGES_HZ: f64 = 10.0;
 

@@ -1,9 +1,9 @@
 //! A model of JetStream: two buckets, a stream for each room, and an object store.
 //!
 //! The model has the documented guarantees: an update with an expected revision and an append with an expected last sequence are
-//! linearizable, and an acknowledged write stays. It also has the published failures that a cluster must survive: reads of the
-//! past, acknowledgements that are lost although the write is stored, requests that are carried out long after their sender gave
-//! up, and times without a leader.
+//! linearizable, and an acknowledged write stays. It also has the published failures that a cluster must survive: stale reads,
+//! lost acknowledgements of stored writes, requests that are carried out long after their sender gave up, and times without a
+//! leader.
 
 use std::collections::BTreeMap;
 

@@ -198,7 +198,7 @@ impl Script {
         Script { servers: 3, lost_answers, faults, ..Script::around_hand_over(seed) }
     }
 
-    /// Makes the script of a seed in which the source of a move is suspended for longer than its lease, and the room comes back to it.
+    /// Makes a seed's script in which the source of a move is suspended for longer than its lease, and then gets the room back.
     #[must_use]
     pub fn around_paused_source(seed: u64) -> Script {
         let random = &mut Random::new(seed ^ 0x9A_05E);

@@ -62,8 +62,8 @@ pub struct Options {
     /// Bytes that may wait for the disk. Jobs beyond the limit are refused, and their worlds continue with a snapshot later.
     pub queue_bytes_max: usize,
     /// The shortest time between the beginnings of two transactions that no completion waits for. A killed process loses the
-    /// changes of this time, of one step, and of the duration of a commit: together the 50 ms of `docs/reference/store.md`. Each transaction costs a sync of the
-    /// disk.
+    /// changes of this interval, of one step, and of one commit's duration: together 50 ms (`docs/concepts/durability.md`). Each
+    /// transaction costs a sync of the disk.
     pub commit_interval: Duration,
 }
 

@@ -11,7 +11,7 @@ use super::Value;
 /// The extension type of a definition: the letter r.
 pub(super) const DEFINITION: u8 = 0x72;
 
-/// Maximum number of bytes of repeated names for each byte of the input, in addition to a constant. A reference of a few bytes
+/// Maximum bytes of repeated names for each input byte, in addition to a constant. A reference of a few bytes
 /// repeats all names of its record. Without this limit, a small input could therefore fill the allowed memory.
 const NAMES_PER_BYTE_MAX: usize = 64;
 const NAMES_BESIDES_MAX: usize = 64 * 1024;

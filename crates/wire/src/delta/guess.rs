@@ -53,8 +53,8 @@ impl<'a> Guesses<'a> {
     }
 }
 
-/// The errors that are expected of the guesses of a row, in sixteenths of a step: about half of each deviation from a straight
-/// line is expected to be predicted.
+/// The expected errors of a row's guesses, in sixteenths of a step. A guess is expected to predict about half of each deviation
+/// from a straight line.
 pub(super) fn expected_errors(rows: Option<[&[i32]; DEPTH_MAX]>) -> [u32; Layout::COLUMNS_MAX] {
     let Some([now, then, first]) = rows else { return [ERROR_OF_NEW; Layout::COLUMNS_MAX] };
     let mut errors = [0; Layout::COLUMNS_MAX];

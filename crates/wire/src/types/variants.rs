@@ -7,12 +7,12 @@ use crate::input::Input;
 use crate::output::Writer;
 use crate::plan::Plan;
 
-/// The variant of each row, and the index of the row among the rows of that variant.
+/// Each row's variant, and the row's index among the rows with that variant.
 pub struct Variants {
     /// The reader's variant.
     tags: Values<u16>,
     ranks: Values<u32>,
-    /// Number of rows of each of the writer's variants.
+    /// Number of rows with each of the writer's variants.
     counts: Vec<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! The solids around a walker, if the step of the specification (`spec/MOVEMENT.md`, section 6) is to replace physics.
 //!
-//! Such a step can be known before the step of physics: then the contacts of the walker with bodies that are not dynamic
-//! would be found and solved in vain, and physics leaves them out.
+//! If such a step is known before the physics step, physics leaves out the walker's contacts with bodies that are not dynamic,
+//! because it would solve them in vain.
 
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::parry::query;
@@ -59,8 +59,8 @@ impl Physics {
         self.solids_of(met, handles, &reach)
     }
 
-    /// Returns the solids of [`Physics::predictable_solids`] before the step of physics, if the step of the body needs no
-    /// contact of physics: if all bodies within `reach` are fixed, and neither the body nor any of them reports contacts.
+    /// Returns the solids of [`Physics::predictable_solids`] before the physics step, if the body's step needs no physics
+    /// contacts. That is the case if all bodies within `reach` are fixed, and if no body involved reports contacts.
     pub(crate) fn fixed_solids(&self, handles: Handles, reach: [[f32; 3]; 2]) -> Option<(f32, Vec<Solid>)> {
         let own = self.collider(handles);
         let is_free = own.user_data & REPORTER_TAG == 0

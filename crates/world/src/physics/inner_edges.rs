@@ -1,9 +1,9 @@
 //! Contacts with inner edges, where several bodies form the ground.
 //!
-//! Boxes that lie flush form one surface, but physics finds the contacts of each box on its own: a body that slides over a
-//! seam hits the hidden side of the next box. Such contacts are removed. The body keeps its contacts with the box that covers
-//! the side. The hook of the engine that removes them makes all contacts with the body dearer, so it is enabled only while another
-//! body covers a side. In meshes and height fields, the geometry library corrects the contacts ([`crate::ColliderShape`]).
+//! Flush boxes form one surface, but physics finds each box's contacts separately, so a body that slides over a seam hits the
+//! hidden side of the next box. Such contacts are removed. The body keeps its contacts with the box that covers the side. The
+//! hook of the engine that removes them makes all contacts with the body dearer, so it is enabled only while another body covers
+//! a side. In meshes and height fields, the geometry library corrects the contacts ([`crate::ColliderShape`]).
 
 use rapier3d::parry::bounding_volume::{Aabb, BoundingVolume};
 use rapier3d::parry::partitioning::Bvh;
@@ -12,7 +12,7 @@ use rapier3d::prelude::*;
 use super::crowd::index_of;
 use super::{Handles, INNER_EDGES_TAG, Physics, hooks, passes_each_other};
 
-/// A side of a body is covered if another body reaches this far, in metres, beyond it and below its edges.
+/// A body's side is covered if another body reaches this far, in metres, beyond the side and below its edges.
 const DEPTH: f32 = 0.01;
 /// Smallest component of a contact's normal that counts as a push by a side.
 const PUSH_MIN: f32 = 1e-3;

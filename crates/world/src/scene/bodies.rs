@@ -220,7 +220,7 @@ impl Scene {
         self.walkers.get(&id).map(|walker| walker.steps_since_ground == 0)
     }
 
-    /// Sets the pose of the entity of a row, in the column of poses and in physics.
+    /// Sets the pose of a row's entity, in the pose column and in physics.
     pub(super) fn put(&mut self, row: usize, pose: Pose) {
         let id = self.entities.ids[row];
         let Some(handles) = self.entities.handles[row] else {

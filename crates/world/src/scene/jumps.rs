@@ -73,8 +73,7 @@ impl Jumps {
 }
 
 impl Scene {
-    /// Whether the rules put an entity elsewhere a short time ago, alone or with the entity to which it is attached: 0, or the
-    /// number of its newest jump, 1 to 7.
+    /// The number of an entity's newest jump, 1 to 7; 0 if neither the entity nor its parents jumped recently.
     pub fn jump(&self, id: EntityId) -> u8 {
         if self.jumps.recent.is_empty() {
             return 0;

@@ -123,7 +123,7 @@ pub struct Scene {
     /// Contacts that ended because an entity was removed. They are reported with the contacts of this step.
     pub(crate) ended: Vec<Contact>,
     pub(crate) events: VecDeque<Event>,
-    /// Bytes of waiting events, and of the events of this step.
+    /// Bytes of waiting events, and of this step's events.
     pub(crate) waiting_event_bytes: usize,
     pub(crate) emitted_bytes: usize,
     /// Bytes of all stored values.

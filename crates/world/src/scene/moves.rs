@@ -54,8 +54,8 @@ impl Scene {
     /// back to that position and begins again. This move ends for the same reasons as a planned move.
     ///
     /// # Errors
-    /// Fails if the entity has no kinematic body or has a parent, or if the number of places, a place, the length of the path,
-    /// the time, or the speed is out of bounds.
+    /// Fails if the entity has no kinematic body or has a parent, or if a place, the number of places, the path's length, the
+    /// time or the speed is out of bounds.
     pub fn follow(
         &mut self,
         id: EntityId,

@@ -246,8 +246,7 @@ impl Scene {
         }
     }
 
-    /// Whether the walker of a player took its last step among fixed bodies only, so that it may take two steps in one step
-    /// of the world.
+    /// Whether a player's walker took its last step among fixed bodies only, and therefore may take two steps in one world step.
     pub fn may_stride(&self, id: PlayerId) -> bool {
         let avatar = self.players.get(&id).and_then(|player| player.avatar);
         avatar.and_then(|avatar| self.walkers.get(&avatar)).is_some_and(|walker| walker.is_exact)

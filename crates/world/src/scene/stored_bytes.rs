@@ -6,7 +6,7 @@ use super::{Scene, SceneError};
 use crate::conform::held_bytes;
 use crate::event::Event;
 
-/// Limit of unpolled events, as a multiple of the bytes of one step. If there are more, the oldest events are dropped and
+/// Limit for unpolled events, as a multiple of one step's bytes. If there are more, the oldest events are dropped and
 /// counted.
 const STEPS_UNPOLLED: usize = 8;
 

@@ -29,7 +29,7 @@ pub(super) struct Saved {
     pub(super) walkers: Vec<(EntityId, WalkerState)>,
     pub(super) joints: Vec<(JointId, Joint)>,
     pub(super) players: Vec<Player>,
-    /// The data of accounts; of a guest, if the key is `#` and the number of a player.
+    /// Account data by account; the key `#` and a player's number means a guest.
     pub(super) accounts: Vec<(String, SavedData)>,
     pub(super) timers: Vec<SavedTimer>,
     pub(super) state: Vec<(String, Value)>,

@@ -20,7 +20,7 @@ const LEAP_SHARE: f32 = 0.5;
 const DRAG_SHARE: f32 = 0.5;
 /// Share of the walking speed at which a swimmer without input sinks.
 const SINK_SHARE: f32 = 0.15;
-/// A swimmer is at the surface if the point that is this share of its height above its middle is not in water.
+/// A swimmer is at the surface if a point above its middle, by this share of its height, is not in water.
 const SURFACE_SHARE: f32 = 0.1;
 
 impl Mover {

@@ -1,6 +1,6 @@
 /**
- * Delivers messages to the receiver. Messages that are not received stay in the session, where newer values replace
- * them, and events that are not received stop the peer by the window of their lane.
+ * Delivers messages to the receiver. Unreceived messages stay in the session, where newer values replace older ones. Unreceived
+ * events fill their lane's window, which stops the peer.
  */
 import { clockUs, type Driver } from "../carrier/driver.js";
 import type { NowcastError } from "../errors/nowcast-error.js";

@@ -24,8 +24,8 @@ export interface Watched {
 }
 
 /**
- * The patience of one client. Each silence doubles it for a while: an endpoint that answers late, because it is overloaded,
- * would otherwise get another handshake from each of its clients every 400 ms.
+ * The patience of one client. Each unanswered handshake doubles the patience for a while. Otherwise an overloaded endpoint that
+ * answers late would get another handshake from each client every 400 ms.
  */
 export class Patience {
   #doublings = 0;

@@ -86,8 +86,8 @@ export class Acceptor {
 
   /**
    * Closes the oldest carrier that has not sent a packet, from one address or from any, to free a slot. Carriers that
-   * were admitted without a token, to resume, are closed first. A newcomer of this kind can only replace another
-   * carrier of this kind, because its right to join is unknown until its HELLO.
+   * were admitted without a token, to resume, are closed first. A new carrier of this kind can only replace another one of this
+   * kind, because the client's right to join is unknown until its HELLO.
    */
   giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {
     const isThere = ({ asked }: AdmissionGrant) => address === undefined || asked.address === address;

@@ -76,9 +76,9 @@ export interface EventDeclaration {
 }
 
 /**
- * A file of a world, named by `model` and `texture` of a {@link Kind.look} and by `file` of an event `sound`. The
- * world's server serves it at `/assets/` and its hash. The content never changes, so it may be cached for ever.
- * Validate fetched files before use, because anyone may be their author.
+ * A world's file: the `model` or `texture` of a {@link Kind.look}, or the `file` of an event `sound`. The world's server serves
+ * it at `/assets/` and its hash. The content never changes, so it may be cached for ever. Validate fetched files before use,
+ * because anyone may be their author.
  */
 export interface Asset {
   /** The path in the world's folder, such as `assets/door.glb`. */

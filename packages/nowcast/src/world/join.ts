@@ -5,12 +5,12 @@ import type { WorldOf, WorldTypes } from "./typed-world.js";
 import type { JoinOptions, World } from "./world.js";
 
 /**
- * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
+ * Joins the world at `url`, such as `nowcast://localhost:7777/playground` or the address that a browser shows; a page may leave
  * out its own origin. `await` waits until the definition and the players are there, and throws the cause if the world cannot
  * be joined. Without `await`, the world is still empty: listen to its events, or draw its `entities`.
  *
  * ```ts
- * const world = await joinWorld("nowcast://localhost:7777/plaza", { name: "Ada" });
+ * const world = await joinWorld("nowcast://localhost:7777/playground", { name: "Ada" });
  * world.on("chat", ({ name, text }) => console.log(`${name}: ${text}`));
  * world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false });
  * ```

@@ -1,4 +1,4 @@
-/** Listeners of the entities of one kind, of one entity, and of one attribute. */
+/** Listeners for one kind's entities, for one entity, and for one attribute. */
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { Entity, EntityId, EntityListener, World } from "./world.js";
 

@@ -9,7 +9,7 @@ export interface KeyHint {
   readonly what: string;
 }
 
-/** The label of the key of an action, or of its mouse gesture. `key` may also be the code of a key, such as `ShiftLeft`. */
+/** The label of an action's key or mouse gesture. `key` may also be the code of a key, such as `ShiftLeft`. */
 export function keyName(key: string, keymap: Keymap = UNMOVED): string {
   if (key === "left") return pageTexts.keys.left;
   if (key === "right") return pageTexts.keys.right;
@@ -32,7 +32,7 @@ export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED, 
     .join(" · ");
 }
 
-/** The name of a key, of several keys, or of a range of keys, and the label of their action. */
+/** The name of one key, several keys or a key range, and the label of the action. */
 export interface KeyedAction {
   readonly key: string;
   readonly label: string;
@@ -69,7 +69,7 @@ function unnumbered({ key, label }: KeyedAction): string | undefined {
   return /^\d$/.test(key) ? /^(.*\S)\s+\d+$/.exec(label)?.[1] : undefined;
 }
 
-/** The controls of movement, of this world's actions, and of the page: by default the key of the gestures. */
+/** The controls for movement, for this world's actions, and for the page: by default the gesture key. */
 export function keyHints(
   bindings: readonly Binding[],
   keymap: Keymap = UNMOVED,

@@ -59,7 +59,7 @@ export function clockText(value: unknown): string {
 
 const TOLD_CHARACTERS_MAX = 400;
 
-/** The line of chat that the event `tell` of a world brings; `undefined` if it is not a text. */
+/** The chat line in a world's event `tell`; `undefined` if the value is not a text. */
 export function readTold(payload: unknown): string | undefined {
   const text = isFields(payload) ? payload["text"] : undefined;
   return typeof text === "string" && text !== "" ? text.slice(0, TOLD_CHARACTERS_MAX) : undefined;

@@ -6,7 +6,7 @@ import { HotBar } from "./hot-bar.js";
 import { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
-/** A side of a score with one of these names is drawn in the colour of this name. */
+/** A score's side with one of these names is drawn in that colour. */
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
 
 /** The elements of {@link ScreenTexts}. Each is hidden while its text is empty. */

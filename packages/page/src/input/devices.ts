@@ -44,7 +44,7 @@ export class Devices {
   }
 
   /**
-   * The position of the mouse or of a drawing finger in the window; `undefined` stands for the middle of the picture.
+   * The mouse's position in the window, or that of a finger that draws; `undefined` means the middle of the picture.
    */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
     return this.#isTouching ? this.#touch.pointer : this.#mouse.pointer;

@@ -41,7 +41,7 @@ export class Touch {
     }
   }
 
-  /** The place of a finger that draws or may begin to; `undefined` stands for the middle of the picture. */
+  /** The position of a finger that draws, or may begin to draw; `undefined` means the middle of the picture. */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
     return this.#tap ?? (this.#drawing && this.#fingers.get(this.#drawing.id));
   }

@@ -39,8 +39,7 @@ export interface PanelPart {
   /** A colour as `0xrrggbb`. */
   readonly color: number | undefined;
   /**
-   * The number at which a bar is full, the largest number of characters of an input, or the largest width of a picture in
-   * pixels.
+   * A full bar's number, an input's maximum number of characters, or a picture's maximum width in pixels.
    */
   readonly max: number;
   readonly isPressable: boolean;

@@ -93,7 +93,7 @@ const VELOCITY_EASE = 30;
  * and found it elsewhere.
  */
 const HAND_MPS_MAX = 15;
-/** The action that a world declares to move players to the end of an arc itself, with the names of its arguments. */
+/** The action with which a world's rules teleport players to the end of an arc, with the names of its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
 /** The position of the panel relative to the wrist, in metres: beyond the hand, above its back. */

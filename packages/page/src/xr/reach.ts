@@ -29,8 +29,7 @@ export interface Reaching {
 }
 
 /**
- * The target of a hand: the entity that it touches or, if there is none, the entity that it points at within
- * the action's reach.
+ * A hand's target: the entity that the hand touches, or else the entity within the action's reach at which the hand points.
  */
 export function findHandTarget(
   actor: Actor,

@@ -3,7 +3,7 @@ import type { Link } from "./link.js";
 import { bytesOf, type Deliver, type LoadMessage, type Transport } from "./load.js";
 
 const PACKET_BYTES_MAX = 1_200;
-/** Bytes of the headers of IP and UDP, and of QUIC's encryption. */
+/** Bytes of IP and UDP headers and of QUIC's encryption. */
 export const DATAGRAM_HEADER_BYTES = 60;
 
 export class DatagramTransport implements Transport {

@@ -19,7 +19,7 @@ export interface ClientPanelListener {
   disconnected(): void;
 }
 
-/** One client: its figures, the ages of its values, its queue, and the bytes of its entities. */
+/** One client's figures, value ages, queue, and bytes by entity. */
 export class ClientPanel {
   readonly element = make("section", { class: "client-panel card", "aria-label": "Client" });
   readonly player: number;
@@ -46,7 +46,7 @@ export class ClientPanel {
     this.show(client);
   }
 
-  /** Shows the newest figures, and reads the details. */
+  /** Shows the newest figures, and requests the client's details. */
   async update(client: Client): Promise<void> {
     this.show(client);
     const { room, api } = this.#context;

@@ -25,7 +25,7 @@ export function rateOf(values: Values, intervalMs: number): (number | null)[] {
   });
 }
 
-/** The mean of a histogram's new values: the change of its sum by the change of its count. */
+/** The mean of a histogram's new values: the change in its sum, divided by the change in its count. */
 export function meanOf(sums: Values, counts: Values): (number | null)[] {
   const [sumRates, countRates] = [rateOf(sums, 1_000), rateOf(counts, 1_000)];
   return sumRates.map((sum, index) => {

@@ -12,7 +12,7 @@ export function msText(us: number): string {
   return us < 1_000 ? `${us.toFixed(0)} µs` : `${(us / 1_000).toFixed(2)} ms`;
 }
 
-/** The name of a function of the rules, such as `step of ball` or `action kick`. */
+/** A rules' function by name, such as `step of ball` or `action kick`. */
 export function hookName({ hook, name, kind }: Profile["hooks"][number]): string {
   const of = kind === null ? "" : ` of ${kind}`;
   return `${hook}${name === null ? "" : ` ${name}`}${of}`;

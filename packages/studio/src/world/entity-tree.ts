@@ -13,7 +13,7 @@ interface Group {
   pages: EntityPages | undefined;
 }
 
-/** The place of an index of the list: a group's head (`row` is -1), or one of its rows. */
+/** The place that a list index names: a group's head (`row` is -1), or one of its rows. */
 interface Spot {
   readonly group: Group;
   readonly row: number;

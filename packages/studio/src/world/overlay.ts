@@ -1,4 +1,4 @@
-/** Lines over the picture of a room: the shapes of bodies, and the relations of the selected entity. */
+/** Lines over a room's picture: body shapes, and the selected entity's relations. */
 import { createGeometry, type Pose } from "@nowcast/three/internal";
 import { bodyOf, type Form, walkerOf } from "nowcast/internal";
 import type { World, Entity as WorldEntity } from "nowcast/world";

@@ -144,7 +144,7 @@ export class RoomView {
     this.#camera.position.copy(target).add(this.#goal);
   }
 
-  /** Draws the shapes of all bodies, the relations of the selected entity, or a grid of metres. */
+  /** Draws all body shapes, the selected entity's relations, or a metre grid. */
   showLayers(layers: Layers): void {
     this.#overlay.showsShapes = layers.shapes;
     this.#overlay.showsRelations = layers.relations;

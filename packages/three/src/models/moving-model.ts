@@ -136,7 +136,7 @@ export class MovingModel {
   }
 }
 
-/** The names of animations for a walker, the best first: of its gesture while it stands, and of its speed. */
+/** Animation names for a walker, the best first: its gesture while it stands, then those for its speed. */
 export function motionNames(
   { emote, motion }: Pick<Bearer, "emote" | "motion">,
   gait: { readonly walkSpeed: number; readonly runSpeed: number },

@@ -2,7 +2,7 @@ import { Quaternion, Vector3 } from "three";
 import type { Pose } from "../pose.js";
 import type { JointAngles } from "./gait.js";
 
-/** Height of the centre of a seated person above the top of the seat, in metres. */
+/** Height of a seated person's centre above the seat's top, in metres. */
 const CENTRE_M = 0.16;
 /** The seat of a vehicle is this part of its half height above its centre. */
 const SEAT_SHARE = 0.3;

@@ -15,7 +15,7 @@ import type { Prop } from "./prop.js";
 export const TRAILS_MAX = 32;
 /** Places that a trail remembers. */
 const POINTS = 24;
-/** Half the width of a trail as a share of the smaller half length of its prop. */
+/** Half a trail's width, as a share of its prop's smaller half length. */
 const WIDTH = 0.6;
 
 interface Trail {

@@ -86,7 +86,7 @@ export class Surroundings {
   }
 
   /**
-   * Sets the height of the sea, or of the underside of the ground in a world without a sea, in metres. The hills stand on
+   * Sets the sea's height in metres; in a world without a sea, the height of the ground's underside. The hills stand on
    * it. Without both, the surroundings are hidden.
    */
   setLevel(sea: number | undefined, land: number | undefined): void {

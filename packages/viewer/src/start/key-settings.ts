@@ -18,7 +18,7 @@ const KEYS = [
   ["PageDown", "lookDown"],
 ] as const;
 
-/** Returns the functions of the keys in a world with these actions: the code of each key, and its labels. */
+/** Returns each key's code and its labels in a world with these actions. */
 export function functionsOfKeys(bindings: readonly Binding[]): ReadonlyMap<string, string> {
   const claimed = new Set(bindings.flatMap(({ keys }) => keys));
   const labels = new Map<string, string>(KEYS.map(([code, word]) => [code, words[word]]));

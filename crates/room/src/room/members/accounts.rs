@@ -13,9 +13,9 @@ use crate::room::chat::RoomChat;
 use crate::room::context::RoomContext;
 
 impl Members {
-    /// Holds the accounts of players that are in the world without having joined under its current rules: in a stored world that
-    /// the room continues, or under rules that saved no data. Such a player leaves if another room holds its account, or if
-    /// its stored data differs from the data in the world.
+    /// Holds the accounts of players that did not join under the current rules: players of a stored world that the room
+    /// continues, and players that joined under rules without saved data. Such a player leaves if another room holds its account,
+    /// or if its stored data differs from the data in the world.
     pub(in crate::room) fn hold_accounts(&mut self, context: &RoomContext, world: &mut RecordedWorld) {
         let scene = world.world().scene();
         if !scene.definition().saves {

@@ -33,10 +33,10 @@ const PLACE = new Float64Array(3);
 const TURN = new Float64Array(4);
 
 /**
- * Places attached entities on their parents, as the parents are shown. An entity that does not move relative to its parent has
- * the mean of its received places: interpolated poses of the two do not fit together, because the parent may be shown at
- * another moment, and each of them is interpolated on a straight line while the parent turns. All other entities move with
- * the difference between the shown and the interpolated parent.
+ * Places attached entities on their parents, as the parents are shown. An entity that rests on its parent is shown at the mean of
+ * its received relative places. Its interpolated pose would not fit the parent's: the parent may be shown at another moment, and
+ * both move on straight lines while the parent turns. All other entities move with the difference between the shown and the
+ * interpolated parent.
  */
 export class Attachments implements PoseLayer {
   readonly #world: World;
@@ -148,7 +148,7 @@ export class Attachments implements PoseLayer {
   }
 }
 
-/** Whether the place in `PLACE` and `TURN` is that of an entity that stays where it was on its parent. */
+/** Whether the place in `PLACE` and `TURN` belongs to an entity that rests on its parent. */
 function isNear({ position, quaternion }: Attachment, sign: number): boolean {
   for (let axis = 0; axis < 3; axis++) {
     if (Math.abs(PLACE[axis]! - position[axis]!) > STEADY_M) return false;

@@ -238,7 +238,7 @@ export class HeldItemPrediction implements PoseLayer {
   }
 }
 
-/** Half the edges of a body along its own axes, in metres; a quarter of a metre if they are unknown. */
+/** A body's half extents along its own axes, in metres; 0.25 m if unknown. */
 function halfEdges({ kind, scale }: Entity): readonly [number, number, number] {
   const form = bodyOf(kind)?.form;
   const width = form !== undefined && "radius" in form ? 2 * form.radius : EDGE_M;

@@ -11,7 +11,7 @@ import { type Movement, Replica, type Row } from "./replica.js";
 const PLAYERS_KEY = 2 ** 32;
 const SCREENS_KEY = 2 ** 33;
 /**
- * The length of a value that holds the step at which an entity went out of sight. The encoding of an entity is always
+ * The size in bytes of a value with the step at which an entity went out of sight. The encoding of an entity is always
  * longer.
  */
 const OUT_OF_SIGHT_BYTES = 4;
