@@ -210,7 +210,7 @@ impl Member {
         self.inner.for_room(room, |node, now, room| node.report(now, room, report));
     }
 
-    /// Records that a room runs. Returns the time for which it stood still on its way from another server.
+    /// Records that a room runs. Returns the time for which the room stood still during its move from another server.
     pub fn opened(&self, room: &str) -> Duration {
         self.inner.for_room(room, |node, now, room| node.opened(now, room))
     }

@@ -136,8 +136,8 @@ impl GridSnapshot {
         radii.map(stir_metres).fold(f32::MAX, f32::min)
     }
 
-    /// Calls `visit` for every section that `player` with this eye may see, and possibly for some sections that it cannot
-    /// see, with the ranges of the section. Without an eye, distance hides nothing, and there are no ranges.
+    /// Calls `visit`, with the section's ranges, for every section that `player` may see from this eye, and possibly for some
+    /// other sections. Without an eye, distance hides nothing, and there are no ranges.
     pub(crate) fn visit_near(
         &self,
         player: u32,

@@ -51,9 +51,9 @@ impl Lobby {
         }
     }
 
-    /// Returns the clients that join in this step, in the order in which they entered: at most [`RESUMES_PER_STEP_MAX`] that resume
-    /// a player, and at most [`JOINS_PER_STEP_MAX`] others. The rest waits for the next steps. Clients that have left do not
-    /// count.
+    /// Returns the clients that join in this step, in the order in which they entered: at most [`RESUMES_PER_STEP_MAX`] that
+    /// resume a player, and at most [`JOINS_PER_STEP_MAX`] new ones. The rest waits for the next steps. Clients that have left do
+    /// not count.
     pub(crate) fn take_waiting(&self, resumes: impl Fn(&ClientHandle) -> bool) -> Vec<Arc<ClientHandle>> {
         let clients = &mut self.waiting.lock().clients;
         clients.retain(|client| !client.has_left());

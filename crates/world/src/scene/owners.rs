@@ -285,7 +285,7 @@ impl Scene {
         if count >= OWNED_MAX { Err(OwnerError::TooMany { max: OWNED_MAX }) } else { Ok(()) }
     }
 
-    /// Number of entities of a player: either those that other players gave to the player, or all others.
+    /// Counts a player's entities: those that other players gave to the player, or all others.
     fn owned_count(&self, player: PlayerId, as_gifts: bool) -> usize {
         let is_of_player = |id: &&EntityId| {
             self.entities.row(**id).is_some_and(|row| self.entities.owners[row] == Some(player))

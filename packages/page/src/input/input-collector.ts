@@ -45,7 +45,7 @@ export class InputCollector {
   zoom = 1;
   lookSpeed = 1;
   invertLook = false;
-  /** Keys that the user moved: the code of a pressed key, and the code of the key whose function it has. */
+  /** The keys that the user moved: a pressed key's code, and the code of the key whose function the pressed key took over. */
   keymap: ReadonlyMap<string, string> = new Map();
   /** The keys and mouse buttons that trigger actions of this world. */
   claimed: ReadonlySet<string> = new Set();

@@ -1,4 +1,4 @@
-/** The keys that the user moved: the code of a pressed key, and the code of the key whose function it has. */
+/** The keys that the user moved: a pressed key's code, and the code of the key whose function the pressed key took over. */
 export type Keymap = ReadonlyMap<string, string>;
 
 /** No key is moved. */

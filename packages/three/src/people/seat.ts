@@ -4,7 +4,7 @@ import type { JointAngles } from "./gait.js";
 
 /** Height of a seated person's centre above the seat's top, in metres. */
 const CENTRE_M = 0.16;
-/** The seat of a vehicle is this part of its half height above its centre. */
+/** A vehicle's seat is above its centre by this share of its half height. */
 const SEAT_SHARE = 0.3;
 
 /** Poses a driver: legs ahead, hands at the wheel. The head still turns and breathes as before. */

@@ -5,7 +5,7 @@ import { GROUND_MEMORY_STEPS } from "./media.js";
 import type { Mover } from "./mover.js";
 
 const f = Math.fround;
-/** Maximum number of launches that are kept to be taken again. */
+/** Maximum number of launches that are kept for replay. */
 const LAUNCHES_MAX = 8;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
