@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::NameError;
 
-/// The end of the path of the file with the signature.
+/// The suffix of the signature file's path.
 pub(crate) const SIGNATURE: &str = "pid";
 
 /// The lock of the directory itself; no name begins with a dot.

@@ -6,7 +6,7 @@
 //! | `step_update.rs` | the update of one step, encoded once for all clients |
 //! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
 //! | `outbox.rs` | deliveries of a room to one client, until the driver reads them |
-//! | `input_buffer.rs` | the step at which the input of a client that counts steps takes effect |
+//! | `input_buffer.rs` | the buffer that delays a client's input until its step |
 
 pub(crate) mod input_buffer;
 mod latest_snapshot;

@@ -469,7 +469,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     return definition !== undefined && isInList;
   }
 
-  /** Reports once that the world is not there, to a program that would not learn of it. */
+  /** Reports once that the world cannot be joined, if no listener and no `await` would learn the reason. */
   #warn(error: NowcastError, retryInMs: number | undefined): void {
     const isFinal = retryInMs === undefined;
     if (this.#welcomes > 0 || this.#hasWarned || this.emitter.hears("error")) return;
