@@ -180,34 +180,75 @@ class Reader {
     return this.fixed(this.bytes.length - this.offset);
   }
 
-  #take(length, read) {
+  /** Returns the place of the next `length` bytes. */
+  #take(length) {
     this.offset += length;
-    return read(this.offset - length);
+    return this.offset - length;
   }
 
-  u8 = () => this.#take(1, (at) => this.view.getUint8(at));
-  u16 = () => this.#take(2, (at) => this.view.getUint16(at, true));
-  u32 = () => this.#take(4, (at) => this.view.getUint32(at, true));
-  u64 = () => this.#take(8, (at) => this.view.getBigUint64(at, true));
-  f64 = () => this.#take(8, (at) => this.view.getFloat64(at, true));
+  u8() {
+    return this.view.getUint8(this.#take(1));
+  }
+
+  u16() {
+    return this.view.getUint16(this.#take(2), true);
+  }
+
+  u32() {
+    return this.view.getUint32(this.#take(4), true);
+  }
+
+  u64() {
+    return this.view.getBigUint64(this.#take(8), true);
+  }
+
+  f64() {
+    return this.view.getFloat64(this.#take(8), true);
+  }
 }
 
+/** One answer at a time, in one buffer. */
 class Writer {
-  #parts = [];
+  #bytes = Buffer.alloc(1 << 16);
+  #end = 0;
 
-  #number(length, write) {
-    const bytes = Buffer.alloc(length);
-    write(bytes);
-    this.#parts.push(bytes);
+  /** Returns the place of the next `length` bytes. */
+  #take(length) {
+    const start = this.#end;
+    this.#end += length;
+    if (this.#end > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * this.#end);
+    return start;
   }
 
-  u8 = (value) => this.#number(1, (bytes) => bytes.writeUInt8(value));
-  u32 = (value) => this.#number(4, (bytes) => bytes.writeUInt32LE(value));
-  u64 = (value) => this.#number(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
-  f64 = (value) => this.#number(8, (bytes) => bytes.writeDoubleLE(value));
+  /** Begins an answer: its length, which `finish` writes, and its operation. */
+  begin(operation) {
+    this.#end = 4;
+    this.u8(operation);
+  }
+
+  u8(value) {
+    const at = this.#take(1);
+    this.#bytes[at] = value;
+  }
+
+  u32(value) {
+    const at = this.#take(4);
+    this.#bytes.writeUInt32LE(value, at);
+  }
+
+  u64(value) {
+    const at = this.#take(8);
+    this.#bytes.writeBigUInt64LE(BigInt(value), at);
+  }
+
+  f64(value) {
+    const at = this.#take(8);
+    this.#bytes.writeDoubleLE(value, at);
+  }
 
   bytes(bytes) {
-    this.#parts.push(bytes);
+    const at = this.#take(bytes.length);
+    this.#bytes.set(bytes, at);
   }
 
   blob(bytes) {
@@ -220,48 +261,56 @@ class Writer {
     for (const item of items) write(item);
   }
 
-  finish(operation) {
-    const body = Buffer.concat(this.#parts);
-    const head = Buffer.alloc(5);
-    head.writeUInt32LE(body.length + 1);
-    head.writeUInt8(operation, 4);
-    return Buffer.concat([head, body]);
+  finish() {
+    this.#bytes.writeUInt32LE(this.#end - 4, 0);
+    return this.#bytes.subarray(0, this.#end);
   }
 }
 
+/** The bytes of `input` from `start` to `end` are read from the pipe, and belong to later requests. */
+let input = Buffer.alloc(1 << 16);
+let [start, end] = [0, 0];
+
+/** Returns the next bytes, which are valid until the next call. */
 function readFully(length) {
-  const bytes = Buffer.alloc(length);
-  for (let offset = 0; offset < length; ) {
-    const read = readSync(0, bytes, offset, length - offset, null);
-    if (read === 0) process.exit(0);
-    offset += read;
+  if (start + length > input.length) {
+    const rest = input.subarray(start, end);
+    input = Buffer.concat([rest], Math.max(input.length, 2 * length));
+    [start, end] = [0, rest.length];
   }
-  return bytes;
+  while (end - start < length) {
+    const read = readSync(0, input, end, input.length - end, null);
+    if (read === 0) process.exit(0);
+    end += read;
+  }
+  start += length;
+  return input.subarray(start - length, start);
 }
 
 function writeFully(bytes) {
   for (let offset = 0; offset < bytes.length; ) offset += writeSync(1, bytes, offset);
 }
 
-/** The answer to a request, if it has one. */
+const answer = new Writer();
+
+/** Returns the answer to a request, if it has one. */
 function serve(request) {
   const operation = request[0];
-  const answer = new Writer();
   const isAnswered = operation !== 2;
+  answer.begin(operation);
   try {
-    operations[operation](new Reader(new Uint8Array(request.subarray(1))), answer);
+    const body = new Uint8Array(request.buffer, request.byteOffset + 1, request.length - 1);
+    operations[operation](new Reader(body), answer);
     if (failure !== undefined) throw failure;
   } catch (error) {
     failure = error;
-    if (!isAnswered) return undefined;
-    const failed = new Writer();
-    failed.bytes(utf8.encode(error.stack));
-    return failed.finish(FAILED);
+    answer.begin(FAILED);
+    answer.bytes(utf8.encode(error.stack));
   }
-  return isAnswered ? answer.finish(operation) : undefined;
+  return isAnswered ? answer.finish() : undefined;
 }
 
 for (;;) {
-  const answer = serve(readFully(readFully(4).readUInt32LE()));
-  if (answer !== undefined) writeFully(answer);
+  const answered = serve(readFully(readFully(4).readUInt32LE()));
+  if (answered !== undefined) writeFully(answered);
 }
