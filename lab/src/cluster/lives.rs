@@ -23,7 +23,9 @@ impl Lives {
     /// Runs the lives of the seeds one after the other, and passes the number of finished lives to `progress`. Stops at the
     /// first failure.
     pub fn run(&self, command: String, mut progress: impl FnMut(u64)) -> Outcome {
-        let (start, setup) = (Instant::now(), Setup::default());
+        let start = Instant::now();
+        // A single life is somebody's search for a cause.
+        let setup = Setup { is_verbose: self.lives == 1, ..Setup::default() };
         let mut total = Lived::default();
         let mut failure = None;
         for seed in self.first..self.first.saturating_add(self.lives) {

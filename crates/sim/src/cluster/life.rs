@@ -132,6 +132,8 @@ pub(super) struct Life<'a> {
     pub(super) down_until: u64,
     /// The bucket of rooms has no leader until this time.
     pub(super) rooms_down_until: u64,
+    /// NATS stores nothing until this time.
+    pub(super) full_until: u64,
     /// NATS is slow until this time, by this delay.
     pub(super) slow: (u64, u64),
     clients: Vec<Client>,
@@ -177,6 +179,7 @@ impl<'a> Life<'a> {
             places,
             down_until: 0,
             rooms_down_until: 0,
+            full_until: 0,
             slow: (0, 0),
             clients: clients.collect(),
             rooms,
@@ -490,6 +493,7 @@ impl<'a> Life<'a> {
             Fault::CutNats { server, ms } => self.places[usize::from(server)].cut_until = until(ms),
             Fault::NatsDown { ms } => self.down_until = until(ms),
             Fault::RoomsDown { ms } => self.rooms_down_until = until(ms),
+            Fault::NatsFull { ms } => self.full_until = until(ms),
             Fault::NatsSlow { ms, by_ms } => self.slow = (until(ms), by_ms * MS),
             Fault::Move { room, to } => {
                 let (room, target) = (self.rooms[usize::from(room)], self.places[usize::from(to)].name);

@@ -50,6 +50,11 @@ pub enum Fault {
         /// Duration.
         ms: u64,
     },
+    /// The disks of NATS are full: it refuses to store anything, and answers reads.
+    NatsFull {
+        /// Duration.
+        ms: u64,
+    },
     /// The disks of NATS are slow.
     NatsSlow {
         /// Duration.
@@ -270,7 +275,8 @@ fn random_fault(random: &mut Random, servers: u8, rooms: u8, has_wild_clocks: bo
         34..=43 => Fault::CutNats { server, ms },
         44..=48 => Fault::Leave { server, ms },
         49..=52 => Fault::Desert { room },
-        53..=58 => Fault::NatsDown { ms },
+        53..=56 => Fault::NatsDown { ms },
+        57..=58 => Fault::NatsFull { ms },
         59..=62 => Fault::NatsSlow { ms, by_ms: random.below(80) },
         63..=65 => Fault::RoomsDown { ms },
         66..=89 => Fault::Move { room, to: server },

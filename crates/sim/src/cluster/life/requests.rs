@@ -59,6 +59,15 @@ pub(in crate::cluster) enum Reply {
     Loaded(u64, Option<Option<Loaded>>),
 }
 
+impl Request {
+    fn is_write(&self) -> bool {
+        matches!(
+            self,
+            Request::Publish { .. } | Request::Action(_, Action::WriteServer(..) | Action::WriteRoom(..))
+        )
+    }
+}
+
 impl Life<'_> {
     /// Sends a request to NATS.
     pub(in crate::cluster) fn request(&mut self, process: Process, request: Request) {
@@ -85,12 +94,13 @@ impl Life<'_> {
         let is_answer_lost = !is_calm && self.random.percent(self.script.lost_answers);
         let answer_at =
             Some(arrives + self.latency()).filter(|at| !is_answer_lost && !is_lost && *at <= deadline);
-        if answer_at.is_none()
-            && let Some(reply) = unanswered(&request)
+        let is_refused = request.is_write() && self.full_until > arrives;
+        if (answer_at.is_none() || is_refused)
+            && let Some(reply) = failed(&request)
         {
-            self.push(deadline, Event::Reply { process, reply });
+            self.push(answer_at.unwrap_or(deadline), Event::Reply { process, reply });
         }
-        if !is_lost {
+        if !is_lost && !is_refused {
             self.push(arrives, Event::Execute { process, request, answer_at });
         }
     }
@@ -166,8 +176,8 @@ impl Life<'_> {
     }
 }
 
-/// The answer that a driver gives when no answer came in time.
-fn unanswered(request: &Request) -> Option<Reply> {
+/// The answer that a driver gives when NATS does not answer in time, or refuses to store.
+fn failed(request: &Request) -> Option<Reply> {
     let late = || "no answer came in time".to_owned();
     Some(match request {
         Request::Action(number, action) => {
