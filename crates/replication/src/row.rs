@@ -92,6 +92,11 @@ impl Quantization {
         Self { jump: jump.min(JUMP_MAX), ..self }
     }
 
+    /// The number of the jump that brought the entities to their places a short time ago; 0 without a jump.
+    pub fn jump(self) -> u8 {
+        self.jump
+    }
+
     /// The same precision, for frames with motion rows.
     pub(crate) fn motion(self) -> Self {
         Self { is_motion: true, ..self }

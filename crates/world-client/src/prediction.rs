@@ -16,10 +16,6 @@ use crate::{StepSender, Update, WorldView};
 const STEPS_KEPT: u32 = 256;
 /// Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each axis.
 const TOLERANCE_METRES: f32 = 0.003;
-/// An avatar counts as teleported if it moved this much farther than its speed allows.
-const TELEPORT_METRES: f32 = 2.0;
-/// The greatest speed of walkers, in metres a second.
-const SPEED_MAX: f32 = 40.0;
 /// A larger error of the velocity means that the prediction missed an effect. Then only the reported velocity counts.
 const BELIEF_SPEED: f32 = 1.5;
 /// Two positions that are farther apart in time are not used to compute a velocity.
@@ -118,6 +114,8 @@ struct Acknowledged {
     /// The client's step.
     step: u32,
     position: [f32; 3],
+    /// The number of the newest jump (`spec/WORLD.md`, section 4).
+    jump: u8,
 }
 
 impl Predictor {
@@ -268,7 +266,7 @@ impl Walking {
         let behind = (newest as u16).wrapping_sub(applied.controls);
         let step = newest.checked_sub(behind.into())?;
         let at = self.find(step)?;
-        let position = view.position(self.avatar)?;
+        let (position, jump) = (view.position(self.avatar)?, view.jump(self.avatar));
         let (kind, adjustment) = gait_of(view, self.avatar)?;
         if (kind, adjustment) != (self.kind, self.adjustment) {
             (self.kind, self.adjustment) = (kind, adjustment);
@@ -288,28 +286,27 @@ impl Walking {
         let from = self.mover.position;
         let is_elsewhere = error_metres > TOLERANCE_METRES;
         if is_elsewhere {
-            self.mover = if is_moved { self.corrected(at, position) } else { Mover::new(position) };
+            self.mover = if is_moved { self.corrected(at, position, jump) } else { Mover::new(position) };
             if !is_moved {
                 self.rest(collision_world, view);
             }
             self.take_again(at, collision_world, view);
         }
         if is_moved {
-            self.acknowledged = Some(Acknowledged { tick: applied.tick, step, position });
+            self.acknowledged = Some(Acknowledged { tick: applied.tick, step, position, jump });
         }
         is_elsewhere.then_some(Correction { step, error_metres, from, to: self.mover.position })
     }
 
     /// Returns the walker after a step whose real position differs from the predicted one.
-    fn corrected(&self, at: usize, position: [f32; 3]) -> Mover {
+    fn corrected(&self, at: usize, position: [f32; 3], jump: u8) -> Mover {
         let Taken { step, mover, .. } = self.taken[at];
         let moved = Mover { position, ..mover };
         let Some(before) = self.acknowledged else { return moved };
-        let passed = step.saturating_sub(before.step);
-        let way_max = TELEPORT_METRES + SPEED_MAX * passed.max(1) as f32 / STEP_HZ as f32;
-        if distance(position, before.position) > way_max {
+        if jump != 0 && jump != before.jump {
             return Mover::new(position);
         }
+        let passed = step.saturating_sub(before.step);
         let predicted_before = self.find(before.step).map(|at| self.taken[at].mover.position);
         let Some(predicted_before) = predicted_before.filter(|_| (1..=VELOCITY_STEPS_MAX).contains(&passed))
         else {

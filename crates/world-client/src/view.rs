@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_replication::{Applied, PayloadError, Replica, Transform};
+use nowcast_replication::{Applied, PayloadError, Quantization, Replica, Transform};
 use nowcast_wire::{Shape, Value, decode, decode_value};
 use nowcast_world::{Body, EntityId, Layers, PlayerId};
 use nowcast_world_protocol::WalkerKind;
@@ -221,6 +221,12 @@ impl WorldView {
     pub fn position(&self, id: EntityId) -> Option<[f32; 3]> {
         let placed = self.entity(id)?.entity.place.map(|place| place.position);
         self.transform(id).map(|transform| transform.position).or(placed)
+    }
+
+    /// The number of an entity's newest jump (`spec/WORLD.md`, section 4): there is no path to its present position from the one
+    /// before. 0 without a jump.
+    pub(crate) fn jump(&self, id: EntityId) -> u8 {
+        self.replica.quantization(id.0).map_or(0, Quantization::jump)
     }
 
     fn handle_entity(&mut self, id: EntityId, value: &[u8]) -> Result<Update, MessageError> {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use nowcast_replication::{History, Transform, Viewer};
+use nowcast_replication::{History, Moving, Transform, Viewer};
 use nowcast_wire::{Effort, Value, encode_to_vec, encode_value};
 use nowcast_world::{
     Adjustment, Attributes, Behaviour, Body, BodyRole, ColliderShape, Command, Definition, EntityId, Input,
@@ -26,7 +26,7 @@ const KINDS: [&str; 7] = ["floor", "block", "step", "ball", "ladder", "pond", "p
 /// make it faster.
 #[derive(Default)]
 struct Yard {
-    teleport_tick: Option<u64>,
+    teleport: Option<(u64, [f32; 3])>,
     launch_tick: Option<u64>,
     hurry_tick: Option<u64>,
     avatar: Option<EntityId>,
@@ -55,9 +55,10 @@ impl Behaviour for Yard {
     }
 
     fn step(&mut self, scene: &mut Scene) {
-        if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.teleport_tick) {
-            let pose = Pose { position: [-8.0, 0.9, 5.0], ..Pose::IDENTITY };
-            scene.set_pose(avatar, pose).expect("the pose is valid");
+        if let Some((avatar, (tick, position))) = self.avatar.zip(self.teleport)
+            && scene.tick() == tick
+        {
+            scene.set_pose(avatar, Pose { position, ..Pose::IDENTITY }).expect("the pose is valid");
         }
         if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.launch_tick) {
             scene.launch(avatar, [3.0, 7.0, 0.0]).expect("it is a walker");
@@ -124,10 +125,6 @@ struct Play {
 }
 
 impl Play {
-    fn new(teleport_tick: Option<u64>) -> Self {
-        Self::of(Yard { teleport_tick, ..Yard::default() })
-    }
-
     fn of(behaviour: Yard) -> Self {
         let mut world = World::new(definition(), 7, Box::new(behaviour)).expect("the definition is valid");
         world.apply(Command::join(ADA, "Ada")).expect("the world accepts the command");
@@ -205,7 +202,12 @@ impl Play {
     fn publish(&mut self, controls: u32) {
         let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
         self.viewer.set_controls(self.now, controls as u16);
-        self.history.publish(self.now, self.world.poses().map(|(id, pose)| (id.0, transform(pose))));
+        let moving = self.world.poses().map(|(id, pose)| {
+            let moving = Moving::from((id.0, transform(pose)));
+            let quantization = moving.quantization.jumped(self.world.scene().jump(id));
+            Moving { quantization, ..moving }
+        });
+        self.history.publish(self.now, moving);
         self.viewer.begin_round(self.history.frames(), None);
         while self.viewer.has_more() {
             let mut payload = Vec::new();
@@ -283,7 +285,7 @@ fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
 
 #[test]
 fn a_walk_among_fixed_bodies_is_predicted_without_corrections() {
-    let mut play = Play::new(None);
+    let mut play = Play::of(Yard::default());
     let (mut highest, mut farthest) = (0.0_f32, 0.0_f32);
     for step in 0..600_u32 {
         let yaw = step as f32 * 0.02;
@@ -301,7 +303,7 @@ fn a_walk_among_fixed_bodies_is_predicted_without_corrections() {
 #[test]
 fn an_avatar_that_climbs_a_ladder_and_swims_is_predicted_without_corrections() {
     use std::f32::consts::{FRAC_PI_2, PI};
-    let mut play = Play::new(None);
+    let mut play = Play::of(Yard::default());
     let (mut climbed, mut floated) = (0.0_f32, 0.0_f32);
     for step in 0..640 {
         let input = match step {
@@ -327,7 +329,7 @@ fn an_avatar_that_climbs_a_ladder_and_swims_is_predicted_without_corrections() {
 
 #[test]
 fn an_avatar_that_the_rules_move_is_corrected_and_predicted_on() {
-    let mut play = Play::new(Some(130));
+    let mut play = Play::of(Yard { teleport: Some((130, [-8.0, 0.9, 5.0])), ..Yard::default() });
     for step in 0..300 {
         play.step(if step < 200 { AHEAD } else { Input::default() });
     }
@@ -336,6 +338,21 @@ fn an_avatar_that_the_rules_move_is_corrected_and_predicted_on() {
     assert!(position[0] < -7.0, "the rules moved it: {position:?}");
     let error = distance(play.position(), position);
     assert!(error < 0.01, "{:?} is predicted, and the engine has {position:?}", play.position());
+}
+
+#[test]
+fn an_avatar_that_the_rules_put_a_metre_away_stays_there() {
+    let teleport_tick = 130;
+    let mut play = Play::of(Yard { teleport: Some((teleport_tick, [1.0, 0.9, 0.0])), ..Yard::default() });
+    for _ in 0..200 {
+        if play.world.tick() == teleport_tick + 3 * u64::from(DELAY_STEPS) {
+            play.error_metres = 0.0;
+        }
+        play.step(Input::default());
+    }
+    let [x, ..] = play.engine_position();
+    assert!((x - 1.0).abs() < 0.01, "the avatar is at {x} m");
+    assert!(play.error_metres < 0.01, "{} m", play.error_metres);
 }
 
 #[test]
@@ -379,7 +396,7 @@ fn a_change_of_speed_is_predicted_from_its_own_step_on() {
 
 #[test]
 fn a_pause_leaves_its_steps_out() {
-    let mut play = Play::new(None);
+    let mut play = Play::of(Yard::default());
     for _ in 0..60 {
         play.step(AHEAD);
     }
