@@ -56,6 +56,24 @@ async fn fifteen_lines_that_wait_for_join_are_all_sent() {
 }
 
 #[tokio::test]
+async fn a_client_that_reconnects_continues_with_the_rates_that_it_has_left() {
+    let server = TestServer::start().await;
+    // One visit sends as many lines as the burst allows, so only lines of several visits exceed the rate.
+    for visit in 0.. {
+        assert!(visit < 50, "each visit has the whole burst");
+        let mut ada = Guest::join_with(server.address, "plaza", "Ada", [7; 16]).await;
+        for line in 0..5 {
+            ada.say(&format!("line {line}"));
+        }
+        ada.until("all lines", |ada| ada.view.said.len() + ada.view.unsaid.len() == 5).await;
+        if !ada.view.unsaid.is_empty() {
+            break;
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn owner_requests_over_the_rate_are_denied() {
     let server = TestServer::start().await;
     let mut ben = server.join("plaza", "name=Ben").await;

@@ -213,7 +213,7 @@ async fn large_untyped_and_frequent_requests_are_refused() {
 }
 
 #[tokio::test]
-async fn an_edited_attribute_reaches_a_client_and_an_edited_state_reaches_the_rules() {
+async fn edits_reach_clients_and_rules_and_actions_run_as_a_player() {
     let yard = Yard::new();
     let server = yard.serve(|_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -271,6 +271,13 @@ async fn an_edited_attribute_reaches_a_client_and_an_edited_state_reaches_the_ru
     assert!(profile["steps"][0]["phases"]["world"].is_u64(), "{profile}");
     let audit = get(&server, "audit").await;
     assert_eq!(audit["entries"][0]["action"], "commands");
+    post(&server, "rooms/yard/act", json!({ "player": ada.id, "action": "count" })).await;
+    until(&server, "rooms/yard/state", |state| state["state"]["count"] == 44).await;
+    for (player, action, refused) in [(ada.id, "fly", (409, "refused")), (99, "count", (404, "not_found"))] {
+        let body = json!({ "player": player, "action": action }).to_string();
+        let (status, json) = send(&server, "POST", "rooms/yard/act", JSON, &body).await;
+        assert_eq!((status, code(&json)), refused, "{json}");
+    }
     let (status, _) = send(&server, "DELETE", &format!("rooms/yard/clients/{}", ada.id), JSON, "{}").await;
     assert_eq!(status, 200);
     assert_eq!(ada.until_closed().await.1, "the world removed you");

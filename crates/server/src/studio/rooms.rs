@@ -26,6 +26,15 @@ struct Commands {
     commands: Vec<StudioCommand>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    player: u32,
+    action: String,
+    #[serde(default)]
+    arguments: Json,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct Disconnect {
@@ -64,6 +73,12 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, name: &st
         }
         ("GET", rest) => read_request(request, rest)?,
         ("POST", ["commands"]) => return run_commands(shared, request, name, &room).await,
+        ("POST", ["act"]) => {
+            let Act { player, action, arguments } = request.read()?;
+            let (target, detail) = (format!("rooms/{name}"), request.body.clone());
+            let asked = ask(&room, StudioRequest::Act { player, action, arguments });
+            return audited(shared, request, "act", target, detail, asked).await;
+        }
         ("DELETE", ["clients", player]) => {
             let player = id(player)?;
             let Disconnect { reason, ban_s } =
