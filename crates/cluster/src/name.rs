@@ -105,7 +105,7 @@ macro_rules! numbers {
 
 numbers! {
     /// The number of an ownership of a room. Each claim and each hand-over takes the next number, which no other owner ever
-    /// gets. Every frame to a client names the epoch, and a client ignores frames of older epochs than the newest it has seen.
+    /// gets.
     Epoch;
     /// The revision of an entry in a key-value bucket. An update states the revision that it replaces. The revision 0 is that
     /// of an entry that does not exist.
