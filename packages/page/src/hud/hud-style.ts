@@ -18,7 +18,8 @@ p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
 .notice.good { background: #1d6b3ad9; }
 .list { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; font-size: 14px; }
 .list dd { margin: 0; font-weight: 600; }
-.list .more { grid-column: 1 / -1; }
+.list :is(.more, .title) { grid-column: 1 / -1; }
+.list .title { font-weight: 600; }
 .swatch { display: inline-block; width: 1em; height: 1em; border-radius: 3px; vertical-align: -2px; }
 .crowd { pointer-events: auto; max-height: 50cqh; overflow: auto; }
 .crowd li { display: flex; gap: 8px; align-items: center; justify-content: space-between; padding: 3px 0; }

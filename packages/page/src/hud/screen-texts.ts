@@ -78,23 +78,25 @@ export class ScreenTexts {
   }
 
   #writeList(screen: ReadonlyMap<string, unknown>): void {
-    const rest = [...screen]
-      .filter(([place]) => !PLACES.has(place) && !isOwnPlace(place))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const rest = listed(screen);
     const rows = rest.slice(0, LINES_MAX).flatMap(([place, value]) => {
-      const term = document.createElement("dt");
-      term.textContent = wordOf(place);
-      const cell = document.createElement("dd");
-      cell.textContent = textOf(value);
+      if (isTable(value)) {
+        const title = line("dt", wordOf(place));
+        title.className = "title";
+        return [
+          title,
+          ...value.flatMap(([name, text]) => [line("dt", textOf(name)), line("dd", textOf(text))]),
+        ];
+      }
+      const cell = line("dd", textOf(value));
       cell.dataset["place"] = place;
       const color = typeof value === "string" ? readColor(value) : undefined;
       if (color !== undefined) cell.replaceChildren(swatch(color));
-      return [term, cell];
+      return [line("dt", wordOf(place)), cell];
     });
     if (rest.length > LINES_MAX) {
-      const more = document.createElement("dt");
+      const more = line("dt", pageTexts.moreLines(rest.length - LINES_MAX));
       more.className = "more";
-      more.textContent = pageTexts.moreLines(rest.length - LINES_MAX);
       rows.push(more);
     }
     const { list } = this.#elements;
@@ -104,6 +106,25 @@ export class ScreenTexts {
 }
 
 const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "slots"]);
+
+/** The places of the list and their values, in the order of the places. */
+export function listed(screen: ReadonlyMap<string, unknown>): [place: string, value: unknown][] {
+  const rest = [...screen].filter(([place]) => !PLACES.has(place) && !isOwnPlace(place));
+  return rest.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Whether a value is a table with a name and a value in each row, such as a leaderboard. */
+function isTable(value: unknown): value is readonly (readonly [unknown, unknown])[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((row) => Array.isArray(row) && row.length === 2)
+  );
+}
+
+function line(tag: "dt" | "dd", text: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}
 
 /** If the name is a colour, the colour is shown instead of the name. */
 function swatch(color: number): HTMLElement {

@@ -1,6 +1,7 @@
 import { wrapText } from "@nowcast/three/internal";
 import { CanvasTexture, LinearFilter, Mesh, MeshBasicMaterial, PlaneGeometry, SRGBColorSpace } from "three";
 import { clockText, sidesOf, textOf, wordOf } from "../hud/screen-text.js";
+import { listed } from "../hud/screen-texts.js";
 
 const WIDTH_PX = 640;
 const HEIGHT_PX = 480;
@@ -40,9 +41,8 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
   add("message", notice, 2);
   add("message", textOf(screen.get("message")), 2);
   add("plain", textOf(screen.get("prompt")), 1);
-  const places = [...screen.keys()].filter((place) => !PLACES.has(place)).sort();
-  for (const place of places.slice(0, LIST_MAX)) {
-    add("plain", `${wordOf(place)}: ${textOf(screen.get(place))}`, 1);
+  for (const [place, value] of listed(screen).slice(0, LIST_MAX)) {
+    add("plain", `${wordOf(place)}: ${textOf(value)}`, 1);
   }
   for (const line of chat.slice(-CHAT_MAX)) add("chat", line, 2);
   return lines;
@@ -114,5 +114,4 @@ export class WristPanel {
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "slots"]);
 const COLORS = { title: "#ffffff", message: "#ffe08a", plain: "#d7e6ff", chat: "#b9f0d0" } as const;
