@@ -7,7 +7,7 @@ export { copyText } from "./dom.js";
 export type { Ending } from "./hud/close-reason.js";
 export type { HighlightElements } from "./hud/highlights.js";
 export { type IntroElements, titleOf } from "./hud/intro-card.js";
-export { helpLines, promptedActions, touchHelpLines } from "./hud/key-hints.js";
+export { hasWalkers, helpLines, promptedActions, touchHelpLines } from "./hud/key-hints.js";
 export type { PeopleElements, PeopleListPage } from "./hud/people-list.js";
 export { readTold } from "./hud/screen-text.js";
 export type { ScreenElements } from "./hud/screen-texts.js";

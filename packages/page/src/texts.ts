@@ -7,6 +7,7 @@ interface Reason {
 export const pageTexts = {
   // The names of controls, and the answer to `/help`.
   walk: "walk",
+  moveHint: "move",
   run: "run",
   jumpHint: "jump",
   lookHint: "drag to look",

@@ -69,3 +69,8 @@ it("hints name the moved keys", () => {
     "Numpad 5",
   ]);
 });
+
+it("promises no walk, run, jump or gesture in a world without walkers", () => {
+  const effects = keyHints([], new Map(), false).map(({ what }) => what);
+  expect(effects).toEqual(["move", "chat", "drag to look"]);
+});

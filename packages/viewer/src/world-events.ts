@@ -14,6 +14,7 @@ import type {
 import {
   buttonOf,
   CAMERA_PLACE,
+  hasWalkers,
   type People,
   type PlayerFacts,
   readCamera,
@@ -119,6 +120,7 @@ export class WorldEvents implements WorldConnectionListener {
     inputs.claimed = actions.keys;
     inputs.padTriggers = shareOutButtons(buttons);
     touchPad.offer(buttons);
+    keyBar.hasWalkers = hasWalkers(this.#page.connection?.world);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
     const ticket = this.#page.portals.takeTicket(this.#room);

@@ -1,7 +1,13 @@
 import type { Binding } from "nowcast/internal";
+import type { World } from "nowcast/world";
 import { emoteKey } from "../input/keyboard.js";
 import { codeName, codeOf, type Keymap, keyFor, UNMOVED } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
+
+/** Whether the keys of movement make somebody walk, run and jump in a world; true while the world is not known. */
+export function hasWalkers(world: Pick<World, "definition"> | undefined): boolean {
+  return world?.definition?.kinds.some(({ walker }) => walker !== undefined) ?? true;
+}
 
 /** Keys and their effect. A hint without keys describes an effect of the mouse. */
 export interface KeyHint {
@@ -69,19 +75,29 @@ function unnumbered({ key, label }: KeyedAction): string | undefined {
   return /^\d$/.test(key) ? /^(.*\S)\s+\d+$/.exec(label)?.[1] : undefined;
 }
 
-/** The controls for movement, for this world's actions, and for the page: by default the gesture key. */
+/**
+ * The controls for movement, for this world's actions, and for the page: by default the gesture key. A world without
+ * walkers gives the keys of running and jumping a meaning of its own, or none, which its card explains.
+ */
 export function keyHints(
   bindings: readonly Binding[],
   keymap: Keymap = UNMOVED,
-  ofPage: readonly KeyHint[] = emoteHints(bindings, keymap),
+  hasWalkers = true,
+  ofPage: readonly KeyHint[] = hasWalkers ? emoteHints(bindings, keymap) : [],
 ): readonly KeyHint[] {
   const { enter } = pageTexts.keys;
   const named = (code: string): string => codeName(keyFor(keymap, code));
   const actions = keyedActions(bindings, keymap).map(({ key, label }) => ({ keys: [key], what: label }));
-  return [
-    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: pageTexts.walk },
+  const gaits = [
     { keys: [named("ShiftLeft")], what: pageTexts.run },
     { keys: [named("Space")], what: pageTexts.jumpHint },
+  ];
+  return [
+    {
+      keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named),
+      what: hasWalkers ? pageTexts.walk : pageTexts.moveHint,
+    },
+    ...(hasWalkers ? gaits : []),
     ...actions,
     ...ofPage,
     { keys: [enter], what: pageTexts.chatHint },
@@ -123,6 +139,8 @@ export class KeyBar {
   readonly #toggle: HTMLButtonElement;
   #shown: readonly KeyHint[] = keyHints([]);
   readonly #onToggle: (isVisible: boolean) => void;
+  /** Whether a kind of the world walks. */
+  hasWalkers = true;
 
   /** `onToggle` is called when the user hides or shows the bar, `onPress` for a click on its button. */
   constructor(
@@ -157,7 +175,7 @@ export class KeyBar {
 
   /** Shows the keys of a world's actions, with the keys that the user moved. */
   define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, ofPage?: readonly KeyHint[]): void {
-    this.#shown = keyHints(bindings, keymap, ofPage);
+    this.#shown = keyHints(bindings, keymap, this.hasWalkers, ofPage);
     this.#bar.replaceChildren(
       ...this.#shown.map(({ keys, what }) => {
         const hint = document.createElement("span");

@@ -9,7 +9,7 @@ import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
-import { KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
+import { hasWalkers, KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
 import { readTold, wordOf } from "./screen-text.js";
 import { ScreenTexts } from "./screen-texts.js";
@@ -182,6 +182,7 @@ export class WorldHud {
 
   /** Sets the actions for the list of controls and for the buttons to touch. */
   setActions(bindings: readonly Binding[]): void {
+    this.#keys.hasWalkers = hasWalkers(this.#world);
     this.#keys.define(bindings, UNMOVED, lookHints());
     this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
   }
