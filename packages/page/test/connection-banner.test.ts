@@ -8,6 +8,7 @@ it("steady_connection_is_good_also_while_its_carrier_is_replaced", () => {
 
 it("banner_shows_the_connection_that_the_sdk_measures", () => {
   expect(reachOf("open", "unstable")).toBe("unstable");
+  expect(reachOf("open", "lost")).toBe("lost");
   expect(reachOf("reconnecting", "unstable")).toBe("lost");
   expect(reachOf("reconnecting", "lost")).toBe("lost");
 });

@@ -44,7 +44,7 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
-/** Silence in milliseconds after which a connection counts as unstable, and as lost if the world is reconnecting. */
+/** Silence in milliseconds after which a connection counts as unstable, and as lost. */
 const UNSTABLE_MS = 1_000;
 const LOST_MS = 3_000;
 /**
@@ -208,7 +208,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     if (this.status === "connecting" || this.status === "closed") return "lost";
     const silentMs = this.#silence.measure(performance.now());
     if (silentMs < UNSTABLE_MS) return "steady";
-    return this.status === "reconnecting" && silentMs >= LOST_MS ? "lost" : "unstable";
+    return silentMs < LOST_MS ? "unstable" : "lost";
   }
 
   get stats(): WorldStats {

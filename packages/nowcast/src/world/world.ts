@@ -132,9 +132,8 @@ export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
 /**
  * Whether the server can be reached now. `steady`; `unstable` if nothing has arrived for a second; `lost` before the
- * first welcome, after 3 s of silence while the world is reconnecting, and when it is closed. Servers send several
- * times a second, even if nothing moves. Time in which this program was too busy to read messages does not count as
- * silence.
+ * first welcome, after 3 s of silence, and when the world is closed. Servers send several times a second, even if
+ * nothing moves. Time in which this program was too busy to read messages does not count as silence.
  */
 export type Connection = "steady" | "unstable" | "lost";
 

@@ -216,13 +216,14 @@ describe("messages of a server on a session", () => {
 });
 
 describe("messages of a client on a session", () => {
-  it("a silent server makes the connection unstable until its next message", async () => {
+  it("a silent server makes the connection unstable, then lost, until its next message", async () => {
     const server = await serve();
     const world = join(server);
     expect(world.connection).toBe("lost");
     await world.ready;
     expect(world.connection).toBe("steady");
     await waitFor("the silence to be noticed", () => world.connection === "unstable");
+    await waitFor("the loss", () => world.connection === "lost");
     expect(world.status).toBe("open");
     server.replicate(payload(103, 1, []));
     await waitFor("the server", () => world.connection === "steady");

@@ -11,7 +11,7 @@ export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
 
 /**
  * Returns the quality to show. A lost carrier alone is not shown, because most carriers are replaced within a
- * second. After a second without one, the connection is lost, not unstable.
+ * second. After a second without one, or 3 s of silence, the connection is lost, not unstable.
  */
 export function reachOf(status: Status, connection: Connection): Reach {
   if (status === "connecting" || status === "closed") return status;

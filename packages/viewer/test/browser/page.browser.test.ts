@@ -426,12 +426,13 @@ describe("a connection", () => {
     await visitor.leave();
   });
 
-  it("that_is_silent_for_a_second_is_called_unstable", async () => {
+  it("that_is_silent_is_called_unstable_and_soon_lost", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "silence", viewport: SMALL });
     const { page } = visitor;
     await watchBanner(page);
     server.freeze();
     await waitFor("the word", async () => (await said(page)).some((text) => /unstable/i.test(text)));
+    await waitFor("the loss", async () => /lost/i.test((await said(page)).at(-1) ?? ""));
     server.thaw();
     await waitFor("the banner to go", async () => !(await page.locator("#banner").isVisible()));
     await visitor.leave();
