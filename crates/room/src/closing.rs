@@ -129,6 +129,12 @@ impl Closing {
         self.row().2
     }
 
+    /// Whether the room's last messages arrive before the end. A client of a room that moves joins at another server, which does
+    /// not send them.
+    pub fn delivers(&self) -> bool {
+        matches!(self, Self::RoomGone)
+    }
+
     /// Whether the client may reconnect and resume its player in the same state.
     pub fn holds_seat(&self) -> bool {
         matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)

@@ -91,13 +91,9 @@ pub(crate) const COMMANDS_MAX: usize = 64;
 /// client's view.
 pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 
-/// Maximum number of clients that join a room in one step. Each join may run the rules' `join` hooks, which share the work budget
-/// of one step, and costs the client's first snapshot.
+/// Maximum number of clients that join a room as new players in one step. Each join may run the rules' `join` hooks, which share
+/// the work budget of one step, and costs the client's first snapshot.
 pub(crate) const JOINS_PER_STEP_MAX: usize = 16;
-
-/// Maximum number of clients that resume their players in one step. They run no hooks. All clients of a room that moves to another
-/// server of a cluster resume at the same time.
-pub(crate) const RESUMES_PER_STEP_MAX: usize = 64;
 
 const _: () =
     assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
-use crate::config::{JOINS_PER_STEP_MAX, RESUMES_PER_STEP_MAX};
+use crate::config::JOINS_PER_STEP_MAX;
 use crate::studio::StudioQueue;
 
 /// The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
@@ -51,20 +51,18 @@ impl Lobby {
         }
     }
 
-    /// Returns the clients that join in this step, in the order in which they entered: at most [`RESUMES_PER_STEP_MAX`] that
-    /// resume a player, and at most [`JOINS_PER_STEP_MAX`] new ones. The rest waits for the next steps. Clients that have left do
-    /// not count.
+    /// Returns the clients that join in this step, in the order in which they entered: all that resume a player, because they run
+    /// no hooks, and at most [`JOINS_PER_STEP_MAX`] new ones. The rest waits for the next steps. Clients that have left do not
+    /// count.
     pub(crate) fn take_waiting(&self, resumes: impl Fn(&ClientHandle) -> bool) -> Vec<Arc<ClientHandle>> {
         let clients = &mut self.waiting.lock().clients;
         clients.retain(|client| !client.has_left());
-        let (mut resumed, mut joined) = (0, 0);
+        let mut joined = 0;
         let is_taken = |client: &mut Arc<ClientHandle>| {
-            let (count, max) = match resumes(client) {
-                true => (&mut resumed, RESUMES_PER_STEP_MAX),
-                false => (&mut joined, JOINS_PER_STEP_MAX),
-            };
-            *count += 1;
-            *count <= max
+            resumes(client) || {
+                joined += 1;
+                joined <= JOINS_PER_STEP_MAX
+            }
         };
         clients.extract_if(.., is_taken).collect()
     }
@@ -136,10 +134,10 @@ mod tests {
     use nowcast_world_protocol::plain::Encoding;
 
     #[test]
-    fn clients_that_resume_and_clients_that_join_have_limits_of_their_own_in_a_step() {
+    fn all_clients_that_resume_and_a_limited_number_of_new_clients_join_in_a_step() {
         let lobby = Lobby::default();
         let metrics = Arc::new(Metrics::unregistered());
-        let each = RESUMES_PER_STEP_MAX + JOINS_PER_STEP_MAX;
+        let each = 4 * JOINS_PER_STEP_MAX;
         for number in 0..2 * each {
             let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
             let network_hz = if number % 2 == 0 { 20 } else { 30 };
@@ -148,7 +146,7 @@ mod tests {
         }
         let taken = lobby.take_waiting(|client| client.network_hz() == 20);
         let resumed = taken.iter().filter(|client| client.network_hz() == 20).count();
-        assert_eq!((resumed, taken.len() - resumed), (RESUMES_PER_STEP_MAX, JOINS_PER_STEP_MAX));
+        assert_eq!((resumed, taken.len() - resumed), (each, JOINS_PER_STEP_MAX));
         assert_eq!(lobby.waiting(), 2 * each - taken.len());
     }
 

@@ -4,6 +4,8 @@
 #[path = "cluster/commands.rs"]
 mod commands;
 mod common;
+#[path = "cluster/events.rs"]
+mod events;
 #[path = "cluster/plain_nats.rs"]
 mod plain_nats;
 

@@ -1,12 +1,14 @@
 //! A client that follows its room when the room moves to another server of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use nowcast::{ConnectError, Connector, Message};
+use nowcast_replication::Applied;
 use nowcast_wire::Value;
+use nowcast_world::STEP_HZ;
 use nowcast_world_protocol::session::FromWorld;
 
 use crate::{ClientError, Join, Update, WorldClient};
@@ -20,9 +22,13 @@ const MOVED_AWAY: u32 = 0;
 /// Maximum number of durable actions without an answer. Further ones are sent, but not repeated after a move.
 const UNANSWERED_MAX: usize = 1_024;
 
+/// Maximum number of the world's steps for which the events of the new session wait for those of the previous one: 3 s.
+const HOLD_STEPS: u32 = 3 * STEP_HZ;
+
 /// A client of a room that follows the room when it moves to another server of a cluster. It joins there while it stays in
 /// the current session, and continues in the new session when that server sends its first message (`spec/WORLD.md`, section
-/// 8). Durable actions without an answer are repeated there.
+/// 8). Events of the new session wait until the previous session has ended, so that none is lost or early. Durable actions without
+/// an answer are repeated there.
 ///
 /// ```no_run
 /// use nowcast::Connector;
@@ -43,6 +49,12 @@ pub struct FollowingClient {
     join: Join,
     client: WorldClient,
     next: Next,
+    /// The previous session, while its last events are on their way.
+    before: Option<Before>,
+    /// The events of the present session that wait for the end of the previous one.
+    held: VecDeque<Update>,
+    /// The events that waited long enough.
+    ready: VecDeque<Update>,
     /// The durable actions without an answer, by their numbers.
     unanswered: BTreeMap<u32, (String, Value)>,
     moves: u64,
@@ -65,6 +77,20 @@ enum Next {
     Connecting(Pin<Box<dyn Future<Output = Option<WorldClient>> + Send>>),
     /// The client has joined, and the server has not sent anything.
     Waiting(Box<WorldClient>),
+}
+
+/// The session at the server from which the room has moved. That server ends it when all its events have arrived.
+struct Before {
+    client: WorldClient,
+    /// The step of the first movement in the present session.
+    since: Option<u32>,
+}
+
+/// The session from which a message comes.
+enum Origin {
+    Before,
+    Present,
+    Next,
 }
 
 impl Next {
@@ -95,7 +121,9 @@ impl FollowingClient {
         let room = url.rsplit('/').next().unwrap_or_default().to_owned();
         let client = WorldClient::join(channel, join.clone())?;
         let unanswered = BTreeMap::new();
-        Ok(Self { connector, room, join, client, next: Next::None, unanswered, moves: 0 })
+        let (next, before) = (Next::None, None);
+        let (held, ready) = Default::default();
+        Ok(Self { connector, room, join, client, next, before, held, ready, unanswered, moves: 0 })
     }
 
     /// The client of the present session.
@@ -115,32 +143,47 @@ impl FollowingClient {
     /// Fails if the session has ended and the client cannot continue in another, or if the server broke the protocol.
     pub async fn receive(&mut self) -> Result<Update, ClientError> {
         loop {
-            let Self { client, next, .. } = self;
+            if let Some(update) = self.ready.pop_front() {
+                return Ok(update);
+            }
+            let Self { client, next, before, .. } = self;
             let mut end = None;
-            let (is_next, message) = poll_fn(|context| {
+            let (from, message) = poll_fn(|context| {
+                if let Some(Before { client, .. }) = before
+                    && let Poll::Ready(received) = client.channel().poll_receive(context)
+                {
+                    return Poll::Ready((Origin::Before, received));
+                }
                 match next.poll(context) {
-                    Poll::Ready(Some(message)) => return Poll::Ready((true, Ok(message))),
+                    Poll::Ready(Some(message)) => return Poll::Ready((Origin::Next, Ok(message))),
                     Poll::Ready(None) => *next = Next::None,
                     Poll::Pending => {}
                 }
                 if end.is_none() {
                     match client.channel().poll_receive(context) {
-                        Poll::Ready(Ok(message)) => return Poll::Ready((false, Ok(message))),
+                        Poll::Ready(Ok(message)) => return Poll::Ready((Origin::Present, Ok(message))),
                         Poll::Ready(Err(error)) => end = Some(error),
                         Poll::Pending => return Poll::Pending,
                     }
                 }
                 match (&next, &end) {
-                    (Next::None, Some(error)) => Poll::Ready((false, Err(error.clone()))),
+                    (Next::None, Some(error)) => Poll::Ready((Origin::Present, Err(error.clone()))),
                     // The room has stopped here, and does not run there yet.
                     _ => Poll::Pending,
                 }
             })
             .await;
-            if is_next {
-                self.switch_session();
-            }
-            let update = self.client.handle(&message?)?;
+            let update = match from {
+                Origin::Before => match self.handle_before(message) {
+                    Some(update) => update,
+                    None => continue,
+                },
+                Origin::Present => self.client.handle(&message?)?,
+                Origin::Next => {
+                    self.switch_session();
+                    self.client.handle(&message?)?
+                }
+            };
             match &update {
                 Update::Event(FromWorld::Happened { event, payload }) if event == MOVE => {
                     self.follow(payload);
@@ -151,6 +194,14 @@ impl FollowingClient {
                     self.unanswered.remove(number);
                 }
                 _ => {}
+            }
+            if let Update::Moved(Applied { tick, .. }) = update {
+                self.limit_before(tick);
+            }
+            let waits = !matches!(from, Origin::Before) && self.before.is_some();
+            if waits && matches!(update, Update::Event(_) | Update::Line(_)) {
+                self.held.push_back(update);
+                continue;
             }
             return Ok(update);
         }
@@ -182,11 +233,51 @@ impl FollowingClient {
         }));
     }
 
+    /// Handles a message of the previous session, or its end. Returns an event or a line of chat. Its states are old, and its grants
+    /// of ownership are void.
+    fn handle_before(&mut self, message: Result<Message, nowcast::Error>) -> Option<Update> {
+        let Before { client, .. } = self.before.as_mut()?;
+        let Some(update) = message.ok().and_then(|message| client.handle(&message).ok()) else {
+            self.end_before();
+            return None;
+        };
+        match &update {
+            Update::Event(FromWorld::Happened { event, .. }) if event == MOVE => None,
+            Update::Event(
+                FromWorld::Happened { .. }
+                | FromWorld::Done { .. }
+                | FromWorld::Refused { .. }
+                | FromWorld::Notice { .. }
+                | FromWorld::Unsaid { .. }
+                | FromWorld::Report { .. },
+            )
+            | Update::Line(_) => Some(update),
+            _ => None,
+        }
+    }
+
+    /// Ends the previous session if it takes too long. `tick` is the step of movement in the present session.
+    fn limit_before(&mut self, tick: u32) {
+        let Some(Before { since, .. }) = &mut self.before else { return };
+        if tick.wrapping_sub(*since.get_or_insert(tick)) >= HOLD_STEPS {
+            self.end_before();
+        }
+    }
+
+    /// Ends the previous session. The events of the present one wait no longer.
+    fn end_before(&mut self) {
+        if let Some(before) = self.before.take() {
+            before.client.channel().close(MOVED_AWAY, "the room has moved");
+        }
+        self.ready.append(&mut self.held);
+    }
+
     /// Continues in the session at the server to which the room has moved.
     fn switch_session(&mut self) {
         if let Next::Waiting(next) = std::mem::replace(&mut self.next, Next::None) {
-            let before = std::mem::replace(&mut self.client, *next);
-            before.channel().close(MOVED_AWAY, "the room has moved");
+            self.end_before();
+            let client = std::mem::replace(&mut self.client, *next);
+            self.before = Some(Before { client, since: None });
             self.moves += 1;
             for (number, (action, arguments)) in &self.unanswered {
                 // If the lane is full, the remaining actions are not repeated, and the caller receives no answer to them.

@@ -41,7 +41,7 @@ pub use shapes::{ShapeId, TypeShape};
 pub use status::{Phase, Status, StatusChanges};
 
 pub(crate) use link::{Link, Put};
-pub(crate) use put_batch::BoxedSource;
+pub(crate) use put_batch::{BoxedSource, Closing};
 pub(crate) use replies::Replies;
 pub(crate) use requeued::RequeuedMessages;
 pub(crate) use shapes::{Shapes, as_event};

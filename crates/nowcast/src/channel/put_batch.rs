@@ -22,8 +22,17 @@ pub struct PutBatch {
     /// The payloads of all puts, in order.
     bytes: Vec<u8>,
     refused: Vec<RefusedPut>,
-    closing: Option<(u32, String)>,
+    closing: Option<Closing>,
     event_bytes: usize,
+}
+
+/// The close of a channel by its source.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    pub(crate) code: u32,
+    pub(crate) reason: String,
+    /// Whether all messages arrive before.
+    pub(crate) delivers: bool,
 }
 
 /// A state with its key and time, or an event.
@@ -78,7 +87,12 @@ impl PutBatch {
     /// Closes the channel as [`Channel::close`](super::Channel::close) does. If this method is called several times, the first
     /// call counts.
     pub fn close(&mut self, code: u32, reason: &str) {
-        self.closing.get_or_insert_with(|| (code, reason.to_owned()));
+        self.closing.get_or_insert_with(|| Closing { code, reason: reason.to_owned(), delivers: false });
+    }
+
+    /// Closes the channel when all messages have arrived at the peer, or after some seconds, like a dropped channel.
+    pub fn close_after_delivery(&mut self, code: u32, reason: &str) {
+        self.closing.get_or_insert_with(|| Closing { code, reason: reason.to_owned(), delivers: true });
     }
 
     /// Puts all messages into the session. Returns whether all were accepted.
@@ -108,7 +122,7 @@ impl PutBatch {
     }
 
     /// Returns the code and the reason if the source closes the channel.
-    pub(crate) fn take_closing(&mut self) -> Option<(u32, String)> {
+    pub(crate) fn take_closing(&mut self) -> Option<Closing> {
         self.closing.take()
     }
 }

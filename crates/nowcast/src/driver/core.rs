@@ -15,13 +15,20 @@ use crate::channel::{
 use crate::published::Subscription;
 use crate::{clock, random};
 
-/// Maximum time for which a dropped channel stays open to deliver its messages.
+/// Maximum time for which a channel stays open to deliver its last messages.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// A session and its surroundings, behind one lock.
 pub(crate) struct Shared {
     core: Mutex<Core>,
     pub(super) driver: Arc<DriverWaker>,
+}
+
+/// The close of a session whose last messages are on their way.
+pub(super) struct Lingers {
+    pub(super) until: Time,
+    pub(super) code: CloseCode,
+    pub(super) reason: String,
 }
 
 /// The state behind the lock.
@@ -55,8 +62,8 @@ pub(crate) struct Core {
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
     /// Becomes true when nothing more can leave: the session is closed and its last carrier has ended.
     left: watch::Sender<bool>,
-    /// Set when the application has dropped the channel. The session ends when all messages are delivered, or at this time.
-    pub(crate) lingers_until: Option<Time>,
+    /// Set when the application has put its last message. The session ends when all messages are delivered, or at this time.
+    pub(super) lingers: Option<Lingers>,
     /// The reason to close the carrier.
     pub(crate) ending: Ending,
 }
@@ -89,7 +96,7 @@ impl Shared {
                 resumed: 0,
                 changes,
                 left: watch::Sender::new(false),
-                lingers_until: None,
+                lingers: None,
                 ending: Ending::Done,
             }),
         })
@@ -222,9 +229,9 @@ impl Core {
         self.wake_driver();
     }
 
-    /// Closes the session after all messages are delivered, or after [`LINGER`].
-    pub(crate) fn linger(&mut self, now: Time) {
-        self.lingers_until = Some(now + LINGER);
+    /// Closes the session after all messages are delivered, or after [`LINGER`]. The first call counts.
+    pub(crate) fn linger(&mut self, now: Time, code: CloseCode, reason: &str) {
+        self.lingers.get_or_insert_with(|| Lingers { until: now + LINGER, code, reason: reason.to_owned() });
         self.wake_driver();
     }
 

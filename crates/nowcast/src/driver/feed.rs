@@ -64,7 +64,7 @@ pub(super) fn feed_at(core: &mut Core, now: Time, context: &mut Context<'_>) -> 
 fn end(core: &mut Core, now: Time, refusal: Refusal) {
     core.subscription = None;
     match refusal {
-        Refusal::Closed => core.linger(now),
+        Refusal::Closed => core.linger(now, CloseCode::DONE, ""),
         refusal => core.session.close(now, CloseCode::BEHIND, &refusal.to_string()),
     }
 }

@@ -260,6 +260,6 @@ impl Link for SessionLink {
 impl Drop for SessionLink {
     fn drop(&mut self) {
         let mut core = self.lock();
-        core.linger(clock::now());
+        core.linger(clock::now(), CloseCode::DONE, "");
     }
 }

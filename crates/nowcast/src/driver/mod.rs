@@ -21,9 +21,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use crate::carrier::{self, Ended, Ending, retire};
-use crate::channel::PutBatch;
+use crate::channel::{Closing, PutBatch};
 use crate::clock;
-use core::Core;
+use core::{Core, Lingers};
 use feed::{feed, feed_at};
 use source_calls::SourceCalls;
 
@@ -227,8 +227,10 @@ impl<'a> Turn<'a> {
         if !self.sourced.fed.put_into(&mut core.session, self.now) {
             self.shared.driver.call_source();
         }
-        if let Some((code, reason)) = self.sourced.fed.take_closing() {
-            core.close(self.now, CloseCode(code), &reason);
+        match self.sourced.fed.take_closing() {
+            Some(Closing { code, reason, delivers: true }) => core.linger(self.now, CloseCode(code), &reason),
+            Some(Closing { code, reason, .. }) => core.close(self.now, CloseCode(code), &reason),
+            None => {}
         }
         core
     }
@@ -304,9 +306,12 @@ fn lose(core: &mut Core, now: Time, ended: &Ended) {
     core.detach(now);
 }
 
-/// Ends the session of a dropped channel when all messages are delivered, or at its deadline.
+/// Ends a session that lingers when all messages are delivered, or at its deadline.
 fn linger(core: &mut Core, now: Time) {
-    if core.lingers_until.is_some_and(|until| now >= until || core.session.is_drained()) {
-        core.session.close(now, CloseCode::DONE, "");
+    let Core { session, lingers, .. } = core;
+    if let Some(Lingers { until, code, reason }) = lingers
+        && (now >= *until || session.is_drained())
+    {
+        session.close(now, *code, reason);
     }
 }

@@ -12,9 +12,11 @@ use nowcast_world::{ApplyError, Command, PlayerId, Value};
 use super::Room;
 use super::context::RoomContext;
 use super::members::Members;
+use super::publishing::SteppedRoom;
+use super::replicated_state::Changes;
 use super::world_events::WorldEvent;
 use crate::client_key::ClientKey;
-use crate::client_sink::ClientEvent;
+use crate::client_sink::{ClientEvent, StepChanges};
 use crate::player_command::Numbered;
 use crate::recorded_world::RecordedWorld;
 
@@ -200,6 +202,18 @@ impl Room {
         if let Some(member) = self.members.find(player) {
             member.client.refuse(action, reason, Some(number));
         }
+    }
+
+    /// Sends the events and the answers of the actions that the store has committed since the last step, because no step follows.
+    pub(super) fn confirm_last(&mut self) {
+        let world_events = self.hold_back(Vec::new());
+        self.publish_events(&world_events);
+        let Self { context, world, members, publishing, durable, tick, .. } = self;
+        let room = SteppedRoom { context, world: world.world(), tick: *tick };
+        let changes = Changes::default();
+        let step = StepChanges { changes: &changes, world_events: &world_events, is_redefined: false };
+        publishing.send_changes(room, members, &step);
+        durable.confirm(context, members);
     }
 
     /// Holds back the events of durable actions until the store has committed them.

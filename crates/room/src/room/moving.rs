@@ -91,23 +91,27 @@ impl Room {
             return false;
         }
         info!(room = self.context.name, tick = self.tick, "the room moves to another server");
+        self.confirm_last();
         self.world.end_recording();
         ownership.release(&self.context.name);
         true
     }
 
     /// Sends the clients to the server to which the room moves, where they wait for it. Returns the number of those on
-    /// sessions. Clients with accounts follow later, because the data of an account has one holder at a time.
+    /// sessions. If the rules save data of accounts, clients with accounts follow later, because the data of an account has one
+    /// holder at a time.
     fn announce_move(&self, departure: &Departure) -> usize {
         if departure.address.is_empty() {
             return 0;
         }
+        let scene = self.world.world().scene();
+        let saves = scene.definition().saves;
         let mut clients = 0;
         for Member { client, id, .. } in &self.members.seated {
-            let player = self.world.world().scene().player(*id);
-            if player.is_some_and(|player| player.account.is_none()) {
+            let player = scene.player(*id);
+            if player.is_some_and(|player| player.account.is_none() || !saves) {
                 client.announce_move(&departure.address);
-                clients += usize::from(client.sink().figures().carrier == "session");
+                clients += usize::from(client.sink().figures().carrier != "plain");
             }
         }
         clients

@@ -72,14 +72,16 @@ impl Publishing {
     }
 
     /// Sends a new client its number, the whole state of the world, and the events that the rules emitted for this client
-    /// alone when it joined.
+    /// alone when it joined. A client that resumes its player, in a room that has moved, also gets the events for all: no other
+    /// server sends them.
     pub(super) fn greet(&self, room: SteppedRoom<'_>, newcomer: &Newcomer, world_events: &[WorldEvent]) {
         let Newcomer { client, id, is_resumed, .. } = newcomer;
         let greeting = Greeting { player: *id, is_resumed: *is_resumed, network_hz: client.network_hz() };
         client.sink().greet(&self.view(room, &[]), &greeting);
         for world_event in world_events {
-            if let WorldEvent::Emitted { audience: Audience::These(players), name, payload, .. } = world_event
-                && players.contains(id)
+            if let WorldEvent::Emitted { audience, name, payload, .. } = world_event
+                && audience.has(*id)
+                && (*is_resumed || *audience != Audience::All)
             {
                 client.sink().send(ClientEvent::Emitted { name, payload });
             }

@@ -104,7 +104,8 @@ impl DeliverySender {
         !self.flags.is_due.load(Ordering::Relaxed)
     }
 
-    /// Ends the client's connection before the waiting deliveries are sent. Later calls do not replace the first reason.
+    /// Ends the client's connection. Only a closing that [delivers](Closing::delivers) lets the waiting deliveries arrive before.
+    /// Later calls do not replace the first reason.
     pub fn close(&self, closing: Closing) {
         let _ = self.flags.closing.set(closing);
     }

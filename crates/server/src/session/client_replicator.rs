@@ -79,8 +79,8 @@ impl ClientReplicator {
         }
     }
 
-    /// Reads the deliveries, and begins a round if one is due.
-    fn deliver(&mut self, batch: &mut PutBatch) {
+    /// Reads the deliveries, and begins a round if one is due. The last deliveries of a room do not wait for a snapshot.
+    fn deliver(&mut self, batch: &mut PutBatch, are_last: bool) {
         // A round is requested after its snapshot was published. So the snapshot must be read after the request.
         let is_due = self.receiver.take_round();
         let mut snapshot = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
@@ -100,7 +100,8 @@ impl ClientReplicator {
                     }
                 }
                 Delivery::StepUpdate(update) => {
-                    if snapshot.as_ref().is_none_or(|snapshot| snapshot.tick < update.tick()) {
+                    let is_early = snapshot.as_ref().is_none_or(|snapshot| snapshot.tick < update.tick());
+                    if is_early && !are_last {
                         self.ahead = Some(Delivery::StepUpdate(update));
                         break;
                     }
@@ -316,13 +317,17 @@ impl Source<PutBatch> for ClientReplicator {
 
     fn feed(&mut self, batch: &mut PutBatch) {
         let has_too_many_events = self.has_too_many_events(batch);
-        if let Some(closing) = self.receiver.closing() {
+        let closing = self.receiver.closing().cloned();
+        if let Some(closing) = closing.as_ref().filter(|closing| !closing.delivers()) {
             return batch.close(closing.session_code(), &closing.reason());
         }
         let refused = self.take_refused(batch.take_refused());
-        match refused.or(has_too_many_events.then_some(Closing::TooSlow)) {
-            Some(closing) => batch.close(closing.session_code(), &closing.reason()),
-            None => self.deliver(batch),
+        if let Some(refused) = refused.or(has_too_many_events.then_some(Closing::TooSlow)) {
+            return batch.close(refused.session_code(), &refused.reason());
+        }
+        self.deliver(batch, closing.is_some());
+        if let Some(closing) = closing {
+            batch.close_after_delivery(closing.session_code(), &closing.reason());
         }
     }
 }

@@ -406,6 +406,8 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   }
 
   welcomed(welcome: WorldEvents["welcome"]): void {
+    // A room that moved is continued without the loss of a connection.
+    if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.#ownership.restart(new NowcastError("network", "the connection was lost before the answer came"));
     this.state.restart(welcome.playerId);
     this.#welcomes++;

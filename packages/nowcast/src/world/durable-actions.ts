@@ -76,6 +76,7 @@ export class DurableActions {
 
   /** Handles a new connection: unanswered actions are sent again. */
   connected(): void {
+    this.disconnected();
     const oldestMs = Date.now() - AGE_MS_MAX;
     for (const { number, action, beganAtMs } of [...this.#waiting.values()]) {
       if (beganAtMs >= oldestMs) continue;

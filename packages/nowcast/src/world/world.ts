@@ -126,7 +126,7 @@ export interface Prediction {
 /**
  * The status, with the same meaning for both protocols. `connecting`: until the first welcome.
  * `open`: from a welcome on. `reconnecting`: from the loss of a connection until the next welcome,
- * or until the same session continues. `closed`: permanently ended.
+ * or until the same session continues; just before the welcome if the room moved to another server. `closed`: permanently ended.
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Impairment } from "../../src/impair/index.js";
 import { natsServer } from "../nats-cluster.js";
 import { ServerCluster } from "../server-cluster.js";
 import { waitFor } from "../wait-for.js";
@@ -38,6 +39,27 @@ end)
 world.action("count", {}, function() world.state.counts += 1 show() end, { durable = true })
 `;
 
+/** Moves of the room whose events are counted. */
+const DRUM_MOVES = 4;
+const DRUM = "drum";
+
+/** A world that emits an event in each step, and an event for each durable action. */
+const DRUM_RULES = `
+local world = require("@nowcast/world")
+world.state { beats = 0, counts = 0 }
+world.on("step", function()
+    world.state.beats += 1
+    world.emit("beat", { number = world.state.beats })
+end)
+world.action("count", {}, function()
+    world.state.counts += 1
+    world.emit("counted", { number = world.state.counts })
+end, { durable = true })
+`;
+
+/** Packets that are late or lost, so that events of the source are on their way when the target begins. */
+const BAD_LINK = { delayMs: 60, jitterMs: 40, loss: 0.05, burst: 2, kilobitsPerSecond: 100_000 };
+
 const nats = natsServer();
 let folder: string;
 let cluster: ServerCluster;
@@ -69,8 +91,13 @@ class Client {
 beforeAll(async () => {
   if (nats === undefined) return;
   folder = await mkdtemp(join(tmpdir(), "nowcast-cluster-"));
-  await writeFile(join(folder, "world.luau"), RULES);
-  cluster = await ServerCluster.start(nats, NAMES, ["--world", `${ROOM}=${folder}`]);
+  const worlds: string[] = [];
+  for (const [room, rules] of Object.entries({ [ROOM]: RULES, [DRUM]: DRUM_RULES })) {
+    await mkdir(join(folder, room));
+    await writeFile(join(folder, room, "world.luau"), rules);
+    worlds.push("--world", `${room}=${join(folder, room)}`);
+  }
+  cluster = await ServerCluster.start(nats, NAMES, worlds);
   clients = ["north", "south"].map(
     (name) => new Client(`nowcast://localhost:${cluster.server(name).port}/${ROOM}`, name),
   );
@@ -123,6 +150,38 @@ describe.skipIf(nats === undefined)("clients of different servers of a cluster",
     console.log(
       `moves: without an owner that steps it: ${summary(stoodMs)}; without movement in a client: ${summary(gapsMs)}`,
     );
+  });
+
+  it("receive each event once and in order while the room moves, over links that lose packets", async () => {
+    const impair = new Impairment({ conditions: { up: BAD_LINK, down: BAD_LINK }, seed: 7 });
+    const url = `nowcast://localhost:${cluster.server("north").port}/${DRUM}`;
+    using world = joinWorld(url, { name: "Cy", impair });
+    const numbers: Record<string, number[]> = { beat: [], counted: [] };
+    const errors: unknown[] = [];
+    world.on("event", ({ name, payload }) => {
+      numbers[name]!.push((payload as { readonly number: number }).number);
+    });
+    world.on("error", ({ error }) => errors.push(error));
+    await world.ready;
+    await waitFor("an event", () => numbers["beat"]!.length > 0);
+    let acted = 0;
+    const acts: Promise<void>[] = [];
+    const timer = setInterval(() => acts.push(world.act("count").then(() => void acted++)), 80);
+    for (let i = 0; i < DRUM_MOVES; i++) {
+      const [target] = cluster.others(await cluster.owner(DRUM));
+      await cluster.move(DRUM, target!);
+      const heard = numbers["beat"]!.length;
+      await waitFor("a second of events", () => numbers["beat"]!.length > heard + 60);
+    }
+    clearInterval(timer);
+    await Promise.all(acts);
+    expect(acted).toBeGreaterThan(DRUM_MOVES);
+    await waitFor("the last event", () => numbers["counted"]!.at(-1) === acted);
+    for (const heard of Object.values(numbers)) {
+      const pairs = heard.slice(1).map((number, i) => [heard[i]!, number] as const);
+      expect(pairs.filter(([before, number]) => number !== before + 1)).toEqual([]);
+    }
+    expect(errors).toEqual([]);
   });
 
   it("go on at another server when the owner is killed, and lose no confirmed action", async () => {

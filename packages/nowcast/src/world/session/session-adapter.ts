@@ -28,6 +28,7 @@ import {
   type Outcome,
   ownedCodec,
   type Place,
+  type Said,
   saidCodec,
   stepsCodec,
   type ToWorld,
@@ -36,6 +37,9 @@ import {
 } from "./generated/messages.js";
 import { ReplicationState } from "./replication-state.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
+
+/** An event that is neither the welcome nor a definition. */
+type Occurrence = Exclude<FromWorld, { Welcome: unknown } | { Define: unknown }>;
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
 const PROTOCOL = 7;
@@ -81,6 +85,8 @@ export class SessionAdapter {
   /** Whether movement was lost because it arrived before the welcome. Replication can overtake events. */
   #isMovementLost = false;
   #missedLines = 0;
+  /** The messages that wait for the last ones of the server from which the room has moved. */
+  #held: (() => void)[] | undefined;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   /** `first` is the first session, which is being opened. */
@@ -97,6 +103,8 @@ export class SessionAdapter {
         if (this.#isWelcome) handlers.interrupted(isInterrupted);
       },
       message: (message) => this.#received(message),
+      formerMessage: (message) => this.#receivedLate(message),
+      formerEnded: () => this.#releaseHeld(),
       replicated: (payload, arrivedAtMs) => this.#replicated(payload, arrivedAtMs),
       lost: (error, retryInMs) => {
         this.#isWelcome = false;
@@ -199,6 +207,7 @@ export class SessionAdapter {
     this.#isWelcome = false;
     this.#missedLines = 0;
     this.#isMovementLost = false;
+    this.#held = this.#link.hasFormer ? [] : undefined;
   }
 
   #opened(channel: Channel): void {
@@ -235,6 +244,32 @@ export class SessionAdapter {
     }
   }
 
+  /** Handles a message of the server from which the room has moved. Its states are old, and its grants are void. */
+  #receivedLate({ lane, type, value }: ChannelMessage): void {
+    if (type !== "event") return;
+    try {
+      if (lane === CHAT_LANE) return this.#said(saidCodec.decode(value));
+      const event = fromWorldCodec.decode(value);
+      const isOld = "Welcome" in event || "Define" in event || "Granted" in event || "Denied" in event;
+      if (!isOld && !("Rate" in event) && !isMove(event)) this.#occurred(event);
+    } catch (error) {
+      if (!(error instanceof NowcastError)) throw error;
+      this.#link.endFormer();
+    }
+  }
+
+  #releaseHeld(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const handle of held ?? []) handle();
+  }
+
+  /** Handles an event now, or after the last ones of the server from which the room has moved. */
+  #inOrder(handle: () => void): void {
+    if (this.#held === undefined) handle();
+    else this.#held.push(handle);
+  }
+
   /** Gives up the session after a message that could not be handled. */
   #abandon(error: unknown): void {
     if (!(error instanceof NowcastError)) throw error;
@@ -250,12 +285,16 @@ export class SessionAdapter {
     } else if (lane === WORLD_LANE && type === "event") {
       return this.#event(fromWorldCodec.decode(value));
     } else if (lane === CHAT_LANE && type === "event") {
-      const { from, name, text } = saidCodec.decode(value);
-      return this.#handlers.emitter.emit("chat", { from: from as PlayerId, name, text });
+      const said = saidCodec.decode(value);
+      return this.#inOrder(() => this.#said(said));
     } else if (lane === CHAT_LANE && type === "state" && Number(message.key) === MISSED_KEY) {
       return this.#missed(missedCodec.decode(value).lines);
     }
     this.#handlers.unknownMessage();
+  }
+
+  #said({ from, name, text }: Said): void {
+    this.#handlers.emitter.emit("chat", { from: from as PlayerId, name, text });
   }
 
   /** `lines` is the total since the session began, because a newer value of this state may replace an unread one. */
@@ -288,16 +327,19 @@ export class SessionAdapter {
   }
 
   #event(event: FromWorld): void {
-    const { emitter, state } = this.#handlers;
     if ("Welcome" in event) this.#welcomed(event.Welcome);
     else if (!this.#isWelcome) throw new NowcastError("peer-misbehaved", "an event before the welcome");
     else if ("Define" in event) this.#replication.define(event.Define.definition);
-    else if ("Happened" in event) {
-      const { event: name, payload } = event.Happened;
-      const moved = name === MOVE_EVENT ? readMove(payload, this.#url) : undefined;
+    else if (isMove(event)) {
+      const moved = readMove(event.Happened.payload, this.#url);
       if (moved !== undefined) this.#link.prepare(moved);
-      else if (name !== MOVE_EVENT) state.dispatchEvent(name, payload);
-    } else if ("Refused" in event) {
+    } else this.#inOrder(() => this.#occurred(event));
+  }
+
+  #occurred(event: Occurrence): void {
+    const { emitter, state } = this.#handlers;
+    if ("Happened" in event) state.dispatchEvent(event.Happened.event, event.Happened.payload);
+    else if ("Refused" in event) {
       const { action, reason, number } = event.Refused;
       this.#handlers.refused(action, reason, number ?? undefined);
     } else if ("Done" in event) this.#handlers.done(event.Done.number);
@@ -332,6 +374,11 @@ export class SessionAdapter {
     const playerId = welcome.player as PlayerId;
     this.#handlers.welcomed({ playerId, isResumed, room, world, stepHz, networkHz, tick });
   }
+}
+
+/** Whether an event announces the move of the room. */
+function isMove(event: FromWorld): event is Extract<FromWorld, { Happened: unknown }> {
+  return "Happened" in event && event.Happened.event === MOVE_EVENT;
 }
 
 /** Throws a misuse for an action that no server would accept. */

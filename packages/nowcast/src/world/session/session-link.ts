@@ -31,6 +31,8 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
 const ROOM_ENDED = 69;
 /** Maximum time from the end of a session until the server to which the room moved sends. Then the client joins anew. */
 const STANDBY_MS_MAX = 3_000;
+/** Maximum time for which the messages of the server to which the room moved wait for those of the previous one. */
+const FORMER_MS_MAX = 3_000;
 /** Maximum pause before the first attempt after such an end. */
 const AT_ONCE_MS_MAX = 20;
 /**
@@ -54,6 +56,10 @@ export interface SessionLinkHandlers {
   /** Called when the session has lost its carrier, or continues over another one. */
   interrupted(isInterrupted: boolean): void;
   message(message: ChannelMessage): void;
+  /** Called with the last messages of the session from which the room has moved. */
+  formerMessage(message: ChannelMessage): void;
+  /** Called when no message of that session follows. */
+  formerEnded(): void;
   /** `retryInMs` is `undefined` if there will be no further attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
@@ -67,6 +73,13 @@ interface Standby {
   releases: readonly (() => void)[];
 }
 
+/** The session to the server from which the room has moved. That server ends it when all its messages have arrived. */
+interface Former {
+  readonly channel: Channel;
+  readonly releases: readonly (() => void)[];
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
 /** Opens one session after another to the same world. */
 export class SessionLink {
   channel: Channel | undefined;
@@ -76,6 +89,9 @@ export class SessionLink {
   readonly #end: AbortController;
   #releases: readonly (() => void)[] = [];
   #standby: Standby | undefined;
+  #former: Former | undefined;
+  /** The end of the last session, if the room moved and the server to which it moved has not sent anything. */
+  #moved: NowcastError | undefined;
   #attempts = 0;
   #isProved = false;
   /** Whether the next attempt needs no pause. */
@@ -105,6 +121,18 @@ export class SessionLink {
     channel.close(code, error.message);
   }
 
+  /** Whether messages of the session from which the room has moved may follow. */
+  get hasFormer(): boolean {
+    return this.#former !== undefined;
+  }
+
+  /** Gives up the session from which the room has moved. */
+  endFormer(): void {
+    if (this.#former === undefined) return;
+    this.#dropFormer();
+    this.#handlers.formerEnded();
+  }
+
   /** Whether a session is the current session, or the session to the server to which the room moves. */
   has(channel: Channel): boolean {
     return channel === this.channel || channel === this.#standby?.channel;
@@ -126,6 +154,7 @@ export class SessionLink {
     this.#end.abort();
     clearTimeout(this.#retryTimer);
     this.#dropStandby();
+    this.#dropFormer();
     this.#release();
     this.channel?.close();
     this.channel = undefined;
@@ -171,7 +200,8 @@ export class SessionLink {
     return [
       channel.on("status", (status) => this.#statusChanged(channel, status)),
       channel.on("message", (message) => {
-        if (this.#isPresent(channel)) this.#handlers.message(message);
+        if (channel === this.#former?.channel) this.#handlers.formerMessage(message);
+        else if (this.#isPresent(channel)) this.#handlers.message(message);
       }),
     ];
   }
@@ -182,21 +212,33 @@ export class SessionLink {
     if (channel !== standby?.channel) return channel === this.channel;
     this.#standby = undefined;
     clearTimeout(this.#retryTimer);
-    const before = this.channel;
-    if (before !== undefined)
-      this.#handlers.lost(worldEnd(ROOM_ENDED, "the room moved to another server"), 0);
-    this.#release();
-    before?.close();
+    this.endFormer();
+    const former = this.channel;
+    if (former !== undefined) {
+      const timer = setTimeout(() => this.endFormer(), FORMER_MS_MAX);
+      this.#former = { channel: former, releases: this.#releases, timer };
+    }
     this.channel = channel;
     this.#releases = standby.releases;
+    this.#moved = undefined;
     this.#handlers.began();
     return true;
+  }
+
+  #dropFormer(): void {
+    const former = this.#former;
+    this.#former = undefined;
+    clearTimeout(former?.timer);
+    for (const release of former?.releases ?? []) release();
+    former?.channel.close();
   }
 
   #standbyEnded(standby: Standby): void {
     if (this.#standby !== standby) return;
     this.#dropStandby();
-    if (this.channel === undefined) this.#connectSoon();
+    if (this.channel !== undefined) return;
+    if (this.#moved === undefined) this.#connectSoon();
+    else this.#retry(this.#moved, false);
   }
 
   #dropStandby(): void {
@@ -213,6 +255,10 @@ export class SessionLink {
       if (phase === "closed") this.#standbyEnded(standby);
       return;
     }
+    if (channel === this.#former?.channel) {
+      if (phase === "closed") this.endFormer();
+      return;
+    }
     if (phase !== "closed") return this.#handlers.interrupted(phase === "interrupted");
     const { code, reason } = closed ?? { code: CloseCode.gaveUp, reason: "" };
     if (code === ROOM_ENDED && this.#attempts === 0) this.#returnsAtOnce = true;
@@ -223,6 +269,7 @@ export class SessionLink {
     if (this.channel === undefined) return;
     this.channel = undefined;
     this.#release();
+    this.endFormer();
     this.#retry(error, final);
   }
 
@@ -232,10 +279,14 @@ export class SessionLink {
       this.#dropStandby();
       return this.#handlers.lost(error, undefined);
     }
-    if (this.#standby !== undefined) {
-      const standby = this.#standby;
+    const standby = this.#standby;
+    this.#moved = undefined;
+    if (standby !== undefined) {
       this.#retryTimer = setTimeout(() => this.#standbyEnded(standby), STANDBY_MS_MAX);
-      return this.#handlers.lost(error, 0);
+      if (error.closeCode !== ROOM_ENDED) return this.#handlers.lost(error, 0);
+      // The room has stopped here, and begins there soon, so nothing is lost.
+      this.#moved = error;
+      return;
     }
     this.#handlers.lost(error, this.#connectSoon());
   }
