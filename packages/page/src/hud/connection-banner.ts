@@ -1,3 +1,4 @@
+import type { ErrorCode } from "nowcast";
 import type { Connection, World } from "nowcast/world";
 import { pageTexts } from "../texts.js";
 import { type Ending, explainClose, isRefusal } from "./close-reason.js";
@@ -5,6 +6,9 @@ import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 type Status = World["status"];
 
 const GOOD_NEWS_MS = 2_500;
+
+/** The reasons that the banner does not name while another attempt follows. */
+const SHOWN_BY_STATE: ReadonlySet<ErrorCode> = new Set(["lost", "unreachable", "timed_out", "room_closed"]);
 
 /** The quality of the connection to the server. */
 export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
@@ -64,9 +68,8 @@ export class ConnectionBanner {
    */
   ended(error: Ending): void {
     const { cause, cure } = explainClose(error);
-    // A broken connection has no useful reason, so only the state is shown.
-    const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
-    if (isBroken && this.#reach !== "connecting") return;
+    // A broken connection and a room that goes on at another server have no useful reason, so only the state is shown.
+    if (SHOWN_BY_STATE.has(error.code) && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);
     this.#refusal = pageTexts.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
     this.#reach = "lost";

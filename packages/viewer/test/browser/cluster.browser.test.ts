@@ -1,14 +1,20 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { natsServer } from "../../../nowcast/test/nats-cluster.js";
 import { ServerCluster } from "../../../nowcast/test/server-cluster.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { pageTexts } from "../../../page/src/texts.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
 const ROOM = "meeting";
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
+
+/** The folder for the films of the pages: a picture every 50 ms. Without it, there are no films. */
+const FILMS = process.env["NOWCAST_FILMS"];
+const PICTURE_MS = 50;
 
 const nats = natsServer();
 let cluster: ServerCluster;
@@ -32,10 +38,19 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** Runs in a page: records when snapshots arrive, and that the page was not reloaded. */
+/** Runs in a page: records when snapshots arrive, which messages are shown, and that the page was not reloaded. */
 function markPage(): void {
   const notes = document.documentElement.dataset;
-  Object.assign(notes, { marked: "yes", arrived: "", gap: "0" });
+  Object.assign(notes, { marked: "yes", arrived: "", gap: "0", messages: "[]" });
+  for (const id of ["banner", "notice", "ended"]) {
+    const element = document.getElementById(id)!;
+    const record = (): void => {
+      if (element.hidden) return;
+      const messages: string[] = JSON.parse(notes["messages"]!);
+      notes["messages"] = JSON.stringify([...messages, element.textContent]);
+    };
+    new MutationObserver(record).observe(element, { attributes: true, childList: true });
+  }
   window.nowcast.world!.on("snapshot", ({ receivedAtMs }) => {
     const nowMs = performance.timeOrigin + receivedAtMs;
     const gapMs = nowMs - Number(notes["arrived"] || nowMs);
@@ -51,6 +66,43 @@ function note({ page }: Visitor, key: string): Promise<number> {
     if (name === "gap") notes[name] = "0";
     return Number(value);
   }, key);
+}
+
+/** Returns the messages that a page has shown since the last call. */
+function takeMessages({ page }: Visitor): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const notes = document.documentElement.dataset;
+    const messages: string[] = JSON.parse(notes["messages"]!);
+    notes["messages"] = "[]";
+    return messages;
+  });
+}
+
+/** Films both pages. Returns the function that ends the films. */
+async function film(when: string): Promise<() => Promise<void>> {
+  if (FILMS === undefined) return async () => {};
+  const folder = join(FILMS, when);
+  mkdirSync(folder, { recursive: true });
+  const ends = Object.entries({ ada, ben }).map(async ([name, { page }]) => {
+    const session = await page.context().newCDPSession(page);
+    const beganMs = performance.now();
+    let picture: string | undefined;
+    session.on("Page.screencastFrame", ({ data, sessionId }) => {
+      picture = data;
+      void session.send("Page.screencastFrameAck", { sessionId });
+    });
+    await session.send("Page.startScreencast", { format: "jpeg", quality: 70 });
+    const timer = setInterval(() => {
+      const atMs = String(Math.round(performance.now() - beganMs)).padStart(6, "0");
+      if (picture !== undefined) writeFileSync(join(folder, `${name}-${atMs}.jpg`), picture, "base64");
+    }, PICTURE_MS);
+    return async () => {
+      clearInterval(timer);
+      await session.detach();
+    };
+  });
+  const stops = await Promise.all(ends);
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
 }
 
 /** Waits until a page receives movement that was sent after this time. */
@@ -92,10 +144,12 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
     const source = await cluster.owner(ROOM);
     const target = cluster.others(source)[0]!;
     const ids = [await ada.page.evaluate(() => window.nowcast.world!.playerId), await ben.avatarId()];
+    for (const visitor of [ada, ben]) await takeMessages(visitor);
+    const endFilm = await film("move");
     for (const to of [target, source]) {
       for (const visitor of [ada, ben]) await note(visitor, "gap");
       const moving = cluster.move(ROOM, to);
-      if (to === target) await takePictures("moving");
+      if (to === target && FILMS === undefined) await takePictures("moving");
       const stoodMs = await moving;
       const sinceMs = Date.now();
       for (const visitor of [ada, ben]) await movesAfter(visitor, sinceMs);
@@ -103,7 +157,9 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
       const gaps = [await note(ada, "gap"), await note(ben, "gap")];
       console.log(`moved within ${stoodMs} ms; pages without movement for ${gaps.map(Math.round)} ms`);
     }
+    await endFilm();
     await seeEachOther();
+    expect([await takeMessages(ada), await takeMessages(ben)]).toEqual([[], []]);
     await takePictures("moved");
     expect([await ada.page.evaluate(() => window.nowcast.world!.playerId), await ben.avatarId()]).toEqual(
       ids,
@@ -113,14 +169,22 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
 
   it("go on at another server when the owner is killed", async () => {
     const owner = await cluster.owner(ROOM);
+    const endFilm = await film("kill");
     const killedMs = Date.now();
     await cluster.kill(owner);
     const endedMs = Date.now();
     const waits: number[] = [];
     for (const visitor of [ada, ben]) waits.push((await movesAfter(visitor, endedMs + 500)) - killedMs);
     console.log(`moving again ${waits.map(Math.round).join(" and ")} ms after the kill`);
+    await endFilm();
     expect(await cluster.owner(ROOM)).not.toBe(owner);
     await seeEachOther();
+    const { lost, unstable } = pageTexts.reach;
+    for (const visitor of [ada, ben]) {
+      const messages = await takeMessages(visitor);
+      console.log("shown through the kill:", messages);
+      expect([lost, unstable, pageTexts.backAgain]).toEqual(expect.arrayContaining([...messages]));
+    }
     await takePictures("owner-killed");
     await expectNoReload();
   });
