@@ -9,6 +9,14 @@ pub struct RuleReport {
     pub outcome: Outcome,
     /// The number of the version. Versions that were tried in the room are counted from 1.
     pub version: u64,
-    /// A text with file, line and cause. Empty if there is nothing to report.
+    /// A text with file, line and cause, and on further lines the calls that led there. Empty if there is nothing to report.
     pub text: String,
+}
+
+impl RuleReport {
+    /// Whether both report the same, whichever calls led to it.
+    pub(crate) fn is_like(&self, other: &RuleReport) -> bool {
+        let facts = |report: &RuleReport| (report.outcome, report.version);
+        facts(self) == facts(other) && self.text.lines().next() == other.text.lines().next()
+    }
 }

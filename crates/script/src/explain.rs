@@ -26,7 +26,12 @@ impl Fault {
     /// Adds a hint how to correct the fault, if the text of the line shows the cause. The place of the fault becomes a place
     /// in the text that the author wrote, if a compiler made the module.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
-        let explained = self.with_hint(sources);
+        let mut explained = self.with_hint(sources);
+        for (file, line) in &mut explained.callers {
+            if let Some(origin) = sources.origin(file, *line) {
+                (*file, *line) = (origin.file, origin.line);
+            }
+        }
         let place = explained.file.as_deref().zip(explained.line);
         match place.and_then(|(file, line)| sources.origin(file, line)) {
             Some(origin) => Fault { file: Some(origin.file), line: Some(origin.line), ..explained },

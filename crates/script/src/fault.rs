@@ -37,6 +37,10 @@ pub struct Fault {
     pub message: String,
     /// A hint how to correct the fault, if there is one.
     pub cure: Option<String>,
+    /// The calls that led to the place of the fault, as modules and lines, the innermost first.
+    pub callers: Vec<(String, u32)>,
+    /// The call of the engine during which the script failed, such as `action kick, player 3 (Ada)`.
+    pub during: Option<String>,
 }
 
 impl fmt::Display for Fault {
@@ -54,9 +58,22 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
+    /// Makes a fault without a place.
+    pub(crate) fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
+        let (message, callers) = (message.into(), Vec::new());
+        Fault { kind, file: None, line: None, message, cure: None, callers, during: None }
+    }
+
     /// Makes a fault of a whole file.
     pub(crate) fn of_file(kind: FaultKind, file: &str, message: impl Into<String>) -> Fault {
-        Fault { kind, file: Some(file.into()), line: None, message: message.into(), cure: None }
+        Fault { file: Some(file.into()), ..Fault::new(kind, message) }
+    }
+
+    /// The fault, and on further lines the calls that led to it.
+    pub fn with_calls(&self) -> String {
+        let callers = self.callers.iter().map(|(file, line)| format!("\n  called at {file}:{line}"));
+        let during = self.during.iter().map(|call| format!("\n  in {call}"));
+        [self.to_string()].into_iter().chain(callers).chain(during).collect()
     }
 
     pub(crate) fn with_cure(mut self, cure: &str) -> Fault {
@@ -76,8 +93,9 @@ impl Fault {
             },
             other => (FaultKind::Runtime, raised_text(other)),
         };
-        let place = place.or_else(|| place_on_stack(lua));
-        Fault::at(place, kind.unwrap_or(found), message)
+        let mut callers: Vec<_> = frames(lua).take(CALLERS_MAX + 1).collect();
+        let innermost = (!callers.is_empty()).then(|| callers.remove(0));
+        Fault { callers, ..Fault::at(place.or(innermost), kind.unwrap_or(found), message) }
     }
 
     /// Parses the interpreter's message. `kind` overrides the kind that the message suggests: a script may have caught
@@ -91,7 +109,7 @@ impl Fault {
     fn at(place: Place, kind: FaultKind, message: String) -> Fault {
         let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
         let cure = cure(kind, &message).map(str::to_owned);
-        Fault { kind, file, line, message: shorten(message), cure }
+        Fault { file, line, cure, ..Fault::new(kind, shorten(message)) }
     }
 }
 
@@ -101,8 +119,16 @@ type Place = Option<(String, u32)>;
 const NO_MEMORY: &str = "not enough memory";
 const OUT_OF_MEMORY: &str = "the script used more memory than its limit";
 
+/// Callers that a fault names.
+const CALLERS_MAX: usize = 8;
+
 /// Returns the module and the line that the interpreter is in.
 pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
+    frames(lua).next()
+}
+
+/// The modules and lines of the calls on the stack, the innermost first, without our own code.
+fn frames(lua: &mlua::Lua) -> impl Iterator<Item = (String, u32)> {
     const DEPTH_MAX: usize = 64;
     let frames = (0..DEPTH_MAX).map_while(|level| {
         lua.inspect_stack(level, |frame| {
@@ -110,8 +136,7 @@ pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
             file.zip(frame.current_line()).filter(|(file, _)| file != OWN_CHUNK)
         })
     });
-    let (file, line) = frames.flatten().next()?;
-    Some((file, u32::try_from(line).ok()?))
+    frames.flatten().filter_map(|(file, line)| Some((file, u32::try_from(line).ok()?)))
 }
 
 /// Describes an error that is not a text. An object with `name` and `message`, as `new Error()` makes it in TypeScript, has

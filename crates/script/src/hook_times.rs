@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Value as Luau};
-use nowcast_world::EntityId;
+use nowcast_world::{EntityId, PlayerId, Scene};
 
 use crate::fault::OWN_CHUNK;
 use crate::handle::Handle;
@@ -49,17 +49,33 @@ pub struct HookTime {
 pub(crate) struct EngineCall<'a> {
     pub(crate) hook: &'static str,
     pub(crate) name: Option<&'a str>,
+    /// The player whose input or arrival caused the call.
+    pub(crate) player: Option<PlayerId>,
     /// The entities whose kinds have such hooks, with their kinds. An entity of `None` stands for each first argument.
     pub(crate) kinds: [Option<(Option<EntityId>, u16)>; 2],
 }
 
 impl EngineCall<'_> {
     pub(crate) const fn of(hook: &'static str) -> Self {
-        Self { hook, name: None, kinds: [None; 2] }
+        Self { hook, name: None, player: None, kinds: [None; 2] }
     }
 
     pub(crate) const fn of_kind(hook: &'static str, kind: u16) -> Self {
-        Self { hook, name: None, kinds: [Some((None, kind)), None] }
+        Self { hook, name: None, player: None, kinds: [Some((None, kind)), None] }
+    }
+
+    pub(crate) const fn by(self, player: PlayerId) -> Self {
+        Self { player: Some(player), ..self }
+    }
+
+    /// Describes the call for the author of the rules.
+    pub(crate) fn describe(&self, scene: &Scene) -> String {
+        let name = self.name.map_or_else(String::new, |name| format!(" {name}"));
+        let player = self.player.map_or_else(String::new, |id| {
+            let name = scene.player(id).map_or("gone", |player| &player.name);
+            format!(", player {} ({name})", id.0)
+        });
+        format!("{}{name}{player}", self.hook)
     }
 }
 

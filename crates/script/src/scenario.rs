@@ -176,8 +176,7 @@ impl Scenario {
 }
 
 fn endless() -> Fault {
-    let message = format!("the case did not end within {STEPS_MAX} steps");
-    Fault { kind: FaultKind::Work, file: None, line: None, message, cure: None }
+    Fault::new(FaultKind::Work, format!("the case did not end within {STEPS_MAX} steps"))
 }
 
 /// Lets a kicked bot leave once, as a server does, even if the world kicked it several times.

@@ -148,12 +148,17 @@ impl Script {
         arguments: impl IntoLuaMulti,
     ) -> Option<R> {
         self.enter(scene.tick());
-        if !self.is_measured {
-            return self.call_unmeasured(scene, hook, arguments);
+        let faults = self.shared.console.stats().faults;
+        if self.is_measured {
+            self.shared.times.begin_hook(of);
         }
-        self.shared.times.begin_hook(of);
         let result = self.call_unmeasured(scene, hook, arguments);
-        self.shared.times.end_hook(self.sandbox.work(), self.sandbox.byte_counter().bytes());
+        if self.is_measured {
+            self.shared.times.end_hook(self.sandbox.work(), self.sandbox.byte_counter().bytes());
+        }
+        if self.shared.console.stats().faults > faults {
+            self.shared.console.name_call(&of.describe(scene));
+        }
         result
     }
 
@@ -297,7 +302,7 @@ impl Behaviour for Script {
         let is_program = is_program(scene, player);
         self.call::<()>(
             scene,
-            &EngineCall::of("join"),
+            &EngineCall::of("join").by(player),
             |hooks| &hooks.join,
             (Handle::Player(player), is_program),
         );
@@ -307,7 +312,7 @@ impl Behaviour for Script {
         let is_program = is_program(scene, player);
         self.call::<()>(
             scene,
-            &EngineCall::of("leave"),
+            &EngineCall::of("leave").by(player),
             |hooks| &hooks.leave,
             (Handle::Player(player), is_program),
         );
@@ -316,24 +321,22 @@ impl Behaviour for Script {
     /// Refuses the owner if the rules cannot decide, because they fail or have used up the budget of this step.
     fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
-        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
         self.call::<bool>(
             scene,
-            &EngineCall::of_kind("own", kind),
+            &EngineCall::of_kind("own", kind).by(player),
             |hooks| &hooks.own,
-            (kind, entity, player),
+            (kind, Handle::Entity(entity), Handle::Player(player)),
         )
         .unwrap_or(false)
     }
 
     fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return };
-        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
         self.call::<()>(
             scene,
-            &EngineCall::of_kind("release", kind),
+            &EngineCall::of_kind("release", kind).by(player),
             |hooks| &hooks.release,
-            (kind, entity, player),
+            (kind, Handle::Entity(entity), Handle::Player(player)),
         );
     }
 
@@ -346,7 +349,7 @@ impl Behaviour for Script {
         });
         match arguments {
             Ok(arguments) => {
-                let of = EngineCall { name: Some(action), ..EngineCall::of("action") };
+                let of = EngineCall { name: Some(action), ..EngineCall::of("action").by(player) };
                 self.call::<()>(
                     scene,
                     &of,
@@ -390,7 +393,7 @@ impl Behaviour for Script {
     fn message(&mut self, scene: &mut Scene, player: PlayerId, text: &str) -> bool {
         self.call::<bool>(
             scene,
-            &EngineCall::of("message"),
+            &EngineCall::of("message").by(player),
             |hooks| &hooks.message,
             (Handle::Player(player), text),
         )

@@ -1,7 +1,7 @@
 //! Mistakes of authors and their error messages: place, problem, and correction.
 
 use nowcast_script::{Limits, Live, Report, Scenario, Script, Sources};
-use nowcast_world::{Value, World};
+use nowcast_world::{Command, PlayerId, Value, World};
 
 const HEAD: &str = "local world = require('@nowcast/world')\n";
 
@@ -324,8 +324,33 @@ fn a_fault_without_a_file_is_not_joined_to_the_name_of_the_folder() {
         line: None,
         message: "world.state.cb is a function".into(),
         cure: None,
+        callers: Vec::new(),
+        during: None,
     };
     assert_eq!(fault.in_folder("m28/", &sources), "m28: world.state.cb is a function");
+}
+
+#[test]
+fn an_error_names_its_callers_the_action_and_the_player() {
+    let text = "local function near(ball)\n\treturn ball.at\nend\nlocal function kick()\n\tlocal at = near(nil)\n\treturn at\nend\n\
+                world.action('kick', {}, function() kick() end)";
+    let mut live = Live::new(Sources::of_main(&format!("{HEAD}{text}")), 1, Limits::DEFAULT).unwrap();
+    live.apply(Command::join(PlayerId(3), "Ada")).unwrap();
+    live.step();
+    let (name, arguments) = ("kick".into(), Value::Map(Vec::new()));
+    live.apply(Command::Action { player: PlayerId(3), name, arguments }).unwrap();
+    live.step();
+    let failed = std::iter::from_fn(|| live.poll_report()).find_map(|report| match report {
+        Report::Failed { fault, .. } => Some(fault.with_calls()),
+        _ => None,
+    });
+    let told = failed.expect("the action fails");
+    let (_, calls) = told.split_once('\n').expect("further lines");
+    assert_eq!(
+        calls,
+        "  called at world.luau:6\n  called at world.luau:9\n  in action kick, player 3 (Ada)",
+        "{told}"
+    );
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Editing {
                 Report::RolledBack { version, to, fault } => {
                     (Outcome::RolledBack, version, format!("{fault}; version {} runs again", to.number))
                 }
-                Report::Failed { version, fault } => (Outcome::Failed, version, fault.to_string()),
+                Report::Failed { version, fault } => (Outcome::Failed, version, fault.with_calls()),
             };
             has_new_rules |= matches!(outcome, Outcome::Runs | Outcome::RolledBack);
             if matches!(outcome, Outcome::Refused | Outcome::RolledBack) {
@@ -228,7 +228,7 @@ impl Editing {
         report: RuleReport,
     ) {
         context.rooms.metrics.report_rules(report.outcome);
-        if self.reports.contains(&report) {
+        if self.reports.iter().any(|known| known.is_like(&report)) {
             return;
         }
         if report.outcome != Outcome::Failed || self.failures.take() {

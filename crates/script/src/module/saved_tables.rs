@@ -262,8 +262,7 @@ impl Keeper {
 }
 
 fn not_kept(problem: String) -> Fault {
-    let fault = Fault { kind: FaultKind::State, file: None, line: None, message: problem, cure: None };
-    fault.with_cure("the last saved value was restored; saved data may hold nil, booleans, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
+    Fault::new(FaultKind::State, problem).with_cure("the last saved value was restored; saved data may hold nil, booleans, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
 }
 
 /// Changes the contents of a table to `value`. The table is changed in place, so references to it see the new contents.

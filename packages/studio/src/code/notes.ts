@@ -49,7 +49,8 @@ class NoteWidget extends WidgetType {
 
   override toDOM(): HTMLElement {
     const { type, text } = this.note;
-    const short = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+    const [first = ""] = text.split("\n", 1);
+    const short = first.length > TEXT_MAX ? `${first.slice(0, TEXT_MAX)}…` : first;
     return make("span", { class: `note-${type}`, title: text }, short);
   }
 }
