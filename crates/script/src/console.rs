@@ -66,7 +66,7 @@ impl Console {
     /// Names the call of the engine during which the newest faults were raised.
     pub(crate) fn name_call(&self, call: &str) {
         for fault in self.0.borrow_mut().faults.iter_mut().rev().take_while(|fault| fault.during.is_none()) {
-            fault.during = Some(call.to_owned());
+            fault.during = Some(call.into());
         }
     }
 

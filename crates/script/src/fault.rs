@@ -38,9 +38,9 @@ pub struct Fault {
     /// A hint how to correct the fault, if there is one.
     pub cure: Option<String>,
     /// The calls that led to the place of the fault, as modules and lines, the innermost first.
-    pub callers: Vec<(String, u32)>,
+    pub callers: Box<[(String, u32)]>,
     /// The call of the engine during which the script failed, such as `action kick, player 3 (Ada)`.
-    pub during: Option<String>,
+    pub during: Option<Box<str>>,
 }
 
 impl fmt::Display for Fault {
@@ -60,7 +60,7 @@ impl std::error::Error for Fault {}
 impl Fault {
     /// Makes a fault without a place.
     pub(crate) fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
-        let (message, callers) = (message.into(), Vec::new());
+        let (message, callers) = (message.into(), Box::default());
         Fault { kind, file: None, line: None, message, cure: None, callers, during: None }
     }
 
@@ -95,7 +95,7 @@ impl Fault {
         };
         let mut callers: Vec<_> = frames(lua).take(CALLERS_MAX + 1).collect();
         let innermost = (!callers.is_empty()).then(|| callers.remove(0));
-        Fault { callers, ..Fault::at(place.or(innermost), kind.unwrap_or(found), message) }
+        Fault { callers: callers.into(), ..Fault::at(place.or(innermost), kind.unwrap_or(found), message) }
     }
 
     /// Parses the interpreter's message. `kind` overrides the kind that the message suggests: a script may have caught

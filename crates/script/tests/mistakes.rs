@@ -324,7 +324,7 @@ fn a_fault_without_a_file_is_not_joined_to_the_name_of_the_folder() {
         line: None,
         message: "world.state.cb is a function".into(),
         cure: None,
-        callers: Vec::new(),
+        callers: Box::default(),
         during: None,
     };
     assert_eq!(fault.in_folder("m28/", &sources), "m28: world.state.cb is a function");
@@ -347,8 +347,7 @@ fn an_error_names_its_callers_the_action_and_the_player() {
     let told = failed.expect("the action fails");
     let (_, calls) = told.split_once('\n').expect("further lines");
     assert_eq!(
-        calls,
-        "  called at world.luau:6\n  called at world.luau:9\n  in action kick, player 3 (Ada)",
+        calls, "  called at world.luau:6\n  called at world.luau:9\n  in action kick, player 3 (Ada)",
         "{told}"
     );
 }

@@ -42,7 +42,7 @@ impl Opened {
 /// The reason why a room has no world.
 pub(super) enum OpenError {
     /// The rules raise an error when the world begins.
-    Begin { world: String, fault: Fault },
+    Begin { world: String, fault: Box<Fault> },
     /// The stored world cannot be read.
     Store(StoreError),
     /// The stored world can be read, but its rules do not accept it.
@@ -151,15 +151,17 @@ pub(super) fn open(
 fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
     let config = &rooms.config;
     let (rules, seen) = offered.rules();
-    let engine = match rules {
-        CurrentRules::Program(make) => Engine::Program(Box::new(make(config.seed, config.players_max))),
-        CurrentRules::Script(sources) => {
-            let live = Live::new(sources, config.seed, Limits::DEFAULT);
-            Engine::Script(Box::new(
-                live.map_err(|fault| OpenError::Begin { world: offered.name.clone(), fault })?,
-            ))
-        }
-    };
+    let engine =
+        match rules {
+            CurrentRules::Program(make) => Engine::Program(Box::new(make(config.seed, config.players_max))),
+            CurrentRules::Script(sources) => {
+                let live = Live::new(sources, config.seed, Limits::DEFAULT);
+                Engine::Script(Box::new(live.map_err(|fault| OpenError::Begin {
+                    world: offered.name.clone(),
+                    fault: Box::new(fault),
+                })?))
+            }
+        };
     Ok((engine, seen))
 }
 
