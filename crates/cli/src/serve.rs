@@ -93,6 +93,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().players_per_address_max)]
     players_per_address_max: usize,
 
+    /// Maximum number of actions that one client sends in a second, and at once
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().actions_hz, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    actions_hz: u32,
+
     /// Maximum number of TCP connections from one address
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
@@ -407,6 +411,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         rooms_per_address_max: args.rooms_per_address_max,
         players_max: args.players_max,
         players_per_address_max: args.players_per_address_max,
+        actions_hz: args.actions_hz,
         connections_per_address_max: args.connections_per_address_max,
         ..defaults.limits
     };

@@ -19,7 +19,7 @@ use crate::command_queue::CommandQueue;
 use crate::names::Name;
 use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
-use crate::rate::Rates;
+use crate::rate::{ACTIONS_HZ, Rates};
 use crate::session::input_buffer::InputBuffer;
 
 /// The event with the address of the server to which a room moves (`spec/WORLD.md`, section 8).
@@ -98,7 +98,7 @@ impl ClientHandle {
             commands: Mutex::default(),
             commands_taken: Notify::new(),
             input_buffer: Mutex::default(),
-            rates: Arc::new(Mutex::new(Rates::new(Instant::now()))),
+            rates: Arc::new(Mutex::new(Rates::new(ACTIONS_HZ, Instant::now()))),
             view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
             held_until: OnceLock::new(),

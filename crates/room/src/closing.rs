@@ -1,5 +1,7 @@
 //! The reasons why a client's connection ends (`spec/PLAIN.md`, section 5).
 
+use std::borrow::Cow;
+
 use nowcast_world_protocol::plain::{DecodeError, OutOfBounds};
 use nowcast_world_protocol::session::PROTOCOL;
 
@@ -44,7 +46,7 @@ pub enum Closing {
     OutOfBounds(OutOfBounds),
     /// The client sent too many messages of a kind. The text states the kind and its limit.
     #[error("too many messages: {0}; send fewer")]
-    TooMany(&'static str),
+    TooMany(Cow<'static, str>),
     /// The client did not read its messages.
     #[error("too slow")]
     TooSlow,
@@ -178,7 +180,7 @@ mod tests {
             Closing::TooLarge,
             Closing::Endless,
             Closing::Malformed(DecodeError::UnknownType(text())),
-            Closing::TooMany(REFUSED_ACTIONS),
+            Closing::TooMany(REFUSED_ACTIONS.into()),
             Closing::TooSlow,
             Closing::Idle,
             Closing::RoomGone,

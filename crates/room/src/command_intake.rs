@@ -47,7 +47,7 @@ impl CommandIntake {
         if let PlayerCommand::Act { number: Some(numbered), .. } = &mut command {
             numbered.is_over_rate = is_over_rate;
         } else if is_over_rate && !command.is_state() {
-            let reason = format!("over the rate ({}): it had no effect", kind.limit());
+            let reason = format!("over the rate ({}): it had no effect", rates.limit(kind));
             self.handle.refuse_command(&command.subject(), &reason);
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl CommandIntake {
                 }
                 Ok(false)
             }
-            Verdict::Close => Err(Closing::TooMany(kind.limit())),
+            Verdict::Close => Err(Closing::TooMany(rates.limit(kind))),
         }
     }
 }
@@ -88,6 +88,7 @@ mod tests {
     use crate::names::Name;
     use crate::plain_sink::PlainSink;
     use crate::player_command::{Given, Numbered};
+    use crate::rate::ACTIONS_HZ;
     use crate::send_queue::Outgoing;
     use nowcast_world_protocol::plain::Encoding;
 
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn events_over_the_rate_are_answered_and_states_over_the_rate_are_applied() {
         let (intake, handle, sink) = intake();
-        let mut rates = Rates::new(Instant::now());
+        let mut rates = Rates::new(ACTIONS_HZ, Instant::now());
         for _ in 0..7 {
             intake
                 .submit(PlayerCommand::Say { text: "hello".into() }, &mut rates)
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_numbered_action_of_a_client_without_a_key_closes_the_client() {
         let (intake, _, _) = intake();
-        let mut rates = Rates::new(Instant::now());
+        let mut rates = Rates::new(ACTIONS_HZ, Instant::now());
         let act = |number| PlayerCommand::Act {
             action: "buy".into(),
             arguments: Value::Nil,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use nowcast_store::Retention;
 
+use crate::rate::ACTIONS_HZ;
+
 /// Configuration for all rooms in a process.
 #[derive(Clone, Debug)]
 pub struct RoomsConfig {
@@ -19,6 +21,8 @@ pub struct RoomsConfig {
     pub players_max: usize,
     /// Maximum players in one room from one address (an IPv4 address, or an IPv6 /64).
     pub players_per_address_max: usize,
+    /// Maximum actions of one client a second, and at once.
+    pub actions_hz: u32,
     /// Whether only clients of this machine can connect. Then players from loopback addresses are not limited.
     pub is_loopback_only: bool,
     /// Whether clients show tokens. Without tokens, clients on this machine may open all rooms.
@@ -47,6 +51,7 @@ impl Default for RoomsConfig {
             past_rooms_max: 4,
             players_max: 256,
             players_per_address_max: 64,
+            actions_hz: ACTIONS_HZ,
             is_loopback_only: true,
             needs_tokens: false,
             room_empty: Duration::from_secs(60),

@@ -21,7 +21,7 @@
 //!
 //! use nowcast_room::plain::{Outgoing, PlainSink};
 //! use nowcast_room::{
-//!     Catalogue, ClientHandle, CommandIntake, Metrics, Name, Opener, PersistenceThread, PlayerCommand, Rates,
+//!     Catalogue, ClientHandle, CommandIntake, Metrics, Name, Opener, PersistenceThread, PlayerCommand, Rates, ACTIONS_HZ,
 //!     RoomsConfig, open_rooms,
 //! };
 //! use nowcast_world::{Behaviour, Definition, Input, Kind, PlayerId, Scene, Spawn, Walker, World};
@@ -59,7 +59,7 @@
 //!
 //! let intake = CommandIntake::new(Arc::clone(&ada), metrics);
 //! let input = Input { forward: 1.0, ..Input::default() };
-//! intake.submit(PlayerCommand::Input { input, number: 0 }, &mut Rates::new(Instant::now())).expect("the client is not removed");
+//! intake.submit(PlayerCommand::Input { input, number: 0 }, &mut Rates::new(ACTIONS_HZ, Instant::now())).expect("the client is not removed");
 //! let greeting = loop {
 //!     // A program with sockets awaits `sink.queue.next()`.
 //!     match sink.queue.take() {
@@ -141,7 +141,7 @@ pub use persistence::{
 };
 pub use player_command::{Given, Numbered, PlayerCommand};
 pub use public_events::{PublicEvent, PublicKind};
-pub use rate::{MessageKind, Quiet, Rates};
+pub use rate::{ACTIONS_HZ, MessageKind, Quiet, Rates};
 pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};
 pub use rooms::{Audience, Health, Opener, RoomSummary, Rooms, Seat};

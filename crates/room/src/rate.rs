@@ -1,5 +1,6 @@
 //! Message rates of a client for each kind of message (`spec/PLAIN.md`, section 4, and `spec/WORLD.md`, section 6).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,16 +51,14 @@ impl MessageKind {
         matches!(self, Self::Input | Self::Move)
     }
 
-    /// Describes the kind and its limit for people, in close reasons and in answers to dropped messages.
-    pub fn limit(self) -> &'static str {
-        self.row().0
-    }
-
     /// The words of the limit, the maximum messages a second, and the burst.
-    fn row(self) -> (&'static str, f64, f64) {
-        match self {
+    fn row(self, actions_hz: u32) -> (Cow<'static, str>, f64, f64) {
+        let (words, per_second, burst) = match self {
+            Self::Action => {
+                let words = format!("act: at most {actions_hz} a second, {actions_hz} at once");
+                return (words.into(), actions_hz.into(), actions_hz.into());
+            }
             Self::Input => ("input: at most 120 a second", 120.0, 120.0),
-            Self::Action => ("act: at most 20 a second, 20 at once", 20.0, 20.0),
             Self::Chat => ("chat: at most 2 lines a second, 5 at once", 2.0, 5.0),
             Self::Name => ("name: at most 1 a second, 3 at once", 1.0, 3.0),
             Self::Rate => ("rate: at most 2 a second, 5 at once", 2.0, 5.0),
@@ -69,9 +68,13 @@ impl MessageKind {
             Self::Ownership => {
                 ("own, release, spawn and despawn: at most 20 a second, 40 at once", 20.0, 40.0)
             }
-        }
+        };
+        (words.into(), per_second, burst)
     }
 }
+
+/// Default of the actions a second, and at once, that one client may send.
+pub const ACTIONS_HZ: u32 = 20;
 
 /// Maximum refused actions a second that are answered. A client that exceeds this rate for several seconds is removed.
 const REFUSALS_HZ: f64 = 4.0;
@@ -79,6 +82,7 @@ const REFUSALS_BURST: f64 = 40.0;
 
 /// The message allowances of one client.
 pub struct Rates {
+    actions_hz: u32,
     kinds: [Allowance; MessageKind::ALL.len()],
     /// Answers to refused actions.
     pub(crate) refusals: Allowance,
@@ -87,24 +91,29 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Creates the allowances of a client that connects now.
-    pub fn new(now: Instant) -> Self {
+    /// Creates the allowances of a client that connects now, with this number of actions a second and at once.
+    pub fn new(actions_hz: u32, now: Instant) -> Self {
         let kinds = MessageKind::ALL.map(|kind| {
-            let (_, per_second, burst) = kind.row();
+            let (_, per_second, burst) = kind.row(actions_hz);
             Allowance::new(per_second, burst, now)
         });
         let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
-        Self { kinds, refused_moves: refusals.clone(), refusals }
+        Self { actions_hz, kinds, refused_moves: refusals.clone(), refusals }
+    }
+
+    /// Describes a kind and its limit for people, in close reasons and in answers to dropped messages.
+    pub(crate) fn limit(&self, kind: MessageKind) -> Cow<'static, str> {
+        kind.row(self.actions_hz).0
     }
 
     fn is_full(&mut self, now: Instant) -> bool {
-        let Self { kinds, refusals, refused_moves } = self;
+        let Self { kinds, refusals, refused_moves, .. } = self;
         kinds.iter_mut().chain([refusals, refused_moves]).all(|allowance| allowance.is_full(now))
     }
 
     /// Creates allowances for a client whose messages waited before they could be sent.
-    pub fn of_waiting(now: Instant) -> Self {
-        let mut rates = Self::new(now);
+    pub fn of_waiting(actions_hz: u32, now: Instant) -> Self {
+        let mut rates = Self::new(actions_hz, now);
         rates.credit(CREDIT_MAX, now);
         rates
     }
@@ -123,8 +132,8 @@ impl Rates {
 }
 
 /// The allowances of the clients that may return, by their keys. A client that reconnects keeps its allowances.
-#[derive(Default)]
 pub(crate) struct KnownRates {
+    actions_hz: u32,
     known: HashMap<ClientKey, Arc<Mutex<Rates>>>,
     /// The table is cleared of full allowances at this size.
     tidy_at: usize,
@@ -134,6 +143,11 @@ pub(crate) struct KnownRates {
 const KNOWN_MIN: usize = 1_024;
 
 impl KnownRates {
+    /// Creates an empty table for clients with this number of actions a second.
+    pub(crate) fn new(actions_hz: u32) -> Self {
+        Self { actions_hz, known: HashMap::new(), tidy_at: 0 }
+    }
+
     /// Returns the allowances of a client, and whether they are new.
     pub(crate) fn of(&mut self, key: Option<ClientKey>, now: Instant) -> (Arc<Mutex<Rates>>, bool) {
         if let Some(known) = key.and_then(|key| self.known.get(&key)) {
@@ -144,7 +158,7 @@ impl KnownRates {
             self.known.retain(|_, rates| Arc::strong_count(rates) > 1 || !rates.lock().is_full(now));
             self.tidy_at = KNOWN_MIN.max(2 * self.known.len());
         }
-        let rates = Arc::new(Mutex::new(Rates::new(now)));
+        let rates = Arc::new(Mutex::new(Rates::new(self.actions_hz, now)));
         self.known.extend(key.map(|key| (key, Arc::clone(&rates))));
         (rates, true)
     }
@@ -191,7 +205,7 @@ mod tests {
     /// Sends `count` messages at `hz` messages a second. Counts the verdicts: passed, dropped, closed.
     fn send(kind: MessageKind, hz: f64, count: u32) -> [u32; 3] {
         let start = Instant::now();
-        let mut rates = Rates::new(start);
+        let mut rates = Rates::new(ACTIONS_HZ, start);
         let mut verdicts = [0; 3];
         for index in 0..count {
             let now = start + Duration::from_secs_f64(f64::from(index) / hz);
@@ -220,6 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn a_configured_rate_of_actions_replaces_the_default() {
+        let start = Instant::now();
+        let mut rates = Rates::new(64, start);
+        let passed = (0..100).filter(|_| rates.judge(MessageKind::Action, start) == Verdict::Pass).count();
+        assert_eq!(
+            (passed, &*rates.limit(MessageKind::Action)),
+            (64, "act: at most 64 a second, 64 at once")
+        );
+        assert_eq!(rates.limit(MessageKind::Name), "name: at most 1 a second, 3 at once");
+    }
+
+    #[test]
     fn a_flood_is_closed_within_four_seconds() {
         let verdicts = send(MessageKind::Input, 1_000.0, 4_000);
         assert!(verdicts[2] > 0, "{verdicts:?}");
@@ -228,7 +254,7 @@ mod tests {
     /// Interrupts the connection for `cut`, delivers all messages of that time at once, and counts the verdicts.
     fn resume(kind: MessageKind, hz: f64, cut: Duration) -> [u32; 3] {
         let start = Instant::now();
-        let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
+        let (mut rates, mut quiet) = (Rates::new(ACTIONS_HZ, start), Quiet::default());
         let looks = (1..=cut.as_millis() / 250).map(|look| Duration::from_millis(250 * look as u64));
         for silence in looks {
             quiet.note(silence, start + silence, &mut rates);
@@ -253,7 +279,7 @@ mod tests {
     #[test]
     fn a_client_without_silences_gets_no_credit() {
         let start = Instant::now();
-        let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
+        let (mut rates, mut quiet) = (Rates::new(ACTIONS_HZ, start), Quiet::default());
         for look in 0..100 {
             let now = start + Duration::from_millis(250 * look);
             quiet.note(Duration::from_millis(100), now, &mut rates);
@@ -266,7 +292,7 @@ mod tests {
     #[test]
     fn client_that_reconnects_keeps_its_rates_until_they_are_full_again() {
         let start = Instant::now();
-        let mut known = KnownRates::default();
+        let mut known = KnownRates::new(ACTIONS_HZ);
         let key = ClientKey([7; 16]);
         let mut passed = 0;
         // Ten connections a second, each of which sends as much as it can.
@@ -290,9 +316,10 @@ mod tests {
 
     #[test]
     fn the_text_of_each_limit_names_its_rate_and_its_burst() {
-        for kind in MessageKind::ALL {
-            let (_, per_second, burst) = kind.row();
-            let words = kind.limit();
+        for (kind, actions_hz) in
+            MessageKind::ALL.into_iter().flat_map(|kind| [(kind, ACTIONS_HZ), (kind, 64)])
+        {
+            let (words, per_second, burst) = kind.row(actions_hz);
             assert!(words.contains(&format!("at most {per_second}")), "{words}");
             assert!(per_second == burst || words.contains(&format!("{burst} at once")), "{words}");
         }

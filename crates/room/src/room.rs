@@ -160,6 +160,7 @@ impl Room {
         let assets = offered.assets();
         let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
         let metrics = rooms.metrics.open_room(&name, &offered.name);
+        let durable = Durable::new(rooms.config.players_per_address_max);
         let mut room = Self {
             context: RoomContext { name, lobby, rooms, metrics, offered },
             registration,
@@ -170,7 +171,7 @@ impl Room {
             chat: RoomChat::new(Instant::now()),
             publishing: Publishing::new(dictionary),
             editing: Editing::new(seen, assets),
-            durable: Durable::default(),
+            durable,
             meter: TickMeter::default(),
             past,
             was_used: false,

@@ -126,6 +126,7 @@ impl Rooms {
         );
         Self {
             openings: Mutex::new(openings),
+            known_rates: Mutex::new(KnownRates::new(config.actions_hz)),
             config,
             metrics,
             catalogue,
@@ -135,7 +136,6 @@ impl Rooms {
             portals: Portals::default(),
             open_room,
             open: Mutex::default(),
-            known_rates: Mutex::default(),
             troubles: Troubles::default(),
             stopping: AtomicBool::new(false),
             began: Instant::now(),

@@ -246,6 +246,7 @@ impl Config {
             past_rooms_max,
             players_max: self.limits.players_max,
             players_per_address_max: self.limits.players_per_address_max,
+            actions_hz: self.limits.actions_hz,
             is_loopback_only: self.hosts.iter().all(|host| host.to_canonical().is_loopback()),
             needs_tokens: self.entry.key.is_some(),
             room_empty: self.timeouts.room_empty,

@@ -14,6 +14,8 @@ pub struct Limits {
     /// Players in one room from one address (an IPv4 address, or an IPv6 /64). A server that listens only on loopback does
     /// not limit loopback addresses.
     pub players_per_address_max: usize,
+    /// Actions of one client a second, and at once.
+    pub actions_hz: u32,
     /// TCP connections at the same time, joined or not.
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
@@ -30,6 +32,7 @@ impl Default for Limits {
             past_rooms_max: 4,
             players_max: 256,
             players_per_address_max: 64,
+            actions_hz: nowcast_room::ACTIONS_HZ,
             connections_max: 8_192,
             connections_per_address_max: 512,
             joins_per_address_hz: 20.0,

@@ -45,7 +45,8 @@ const NEWCOMERS: &str =
     "too many new clients of this address do such actions: it was not carried out, try again in a minute";
 
 /// The burst of first durable actions by clients of one address, and their rate per second after the burst. They allow about
-/// 3,100 clients a day, so one address cannot fill the memory for 16,384 clients.
+/// 3,100 clients a day, so one address cannot fill the memory for 16,384 clients. If an address may have more players in a room,
+/// the burst is as large.
 const NEWCOMERS_BURST: usize = 256;
 const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
 
@@ -90,8 +91,13 @@ enum Waiting {
     Events(u64),
 }
 
-impl Default for Durable {
-    fn default() -> Self {
+/// Creates the rates of clients' first durable actions, by address.
+fn newcomers(players_per_address_max: usize) -> Addresses {
+    Addresses::new(ADDRESSES_MAX, NEWCOMERS_BURST.max(players_per_address_max), NEWCOMERS_HZ)
+}
+
+impl Durable {
+    pub(super) fn new(players_per_address_max: usize) -> Self {
         let (completions, committed) = channel();
         Self {
             committed,
@@ -99,19 +105,12 @@ impl Default for Durable {
             held: VecDeque::new(),
             unsent: VecDeque::new(),
             last: 0,
-            newcomers: newcomers(),
+            newcomers: newcomers(players_per_address_max),
             acted: Vec::new(),
             confirmed: Vec::new(),
         }
     }
-}
 
-/// Creates the rates of clients' first durable actions, by address.
-fn newcomers() -> Addresses {
-    Addresses::new(ADDRESSES_MAX, NEWCOMERS_BURST, NEWCOMERS_HZ)
-}
-
-impl Durable {
     /// Waits until the next step is due, and answers the actions that the store commits in the meantime.
     pub(super) fn wait_until(&mut self, due: Instant, context: &RoomContext, members: &Members) {
         while let Ok(committed) = self.committed.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -302,7 +301,7 @@ mod tests {
 
     #[test]
     fn newcomers_of_one_address_cannot_fill_the_memory_of_clients_within_a_day() {
-        let mut newcomers = newcomers();
+        let mut newcomers = newcomers(64);
         let (greedy, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
         let start = Instant::now();
         let day = (0..24 * 3_600).map(|second| start + Duration::from_secs(second));
@@ -310,5 +309,12 @@ mod tests {
         let begun = day.flat_map(|at| [at; 10]).filter(|at| newcomers.attempt(greedy, *at).is_ok()).count();
         assert!((NEWCOMERS_BURST..CLIENTS_MAX / 4).contains(&begun), "{begun}");
         assert!(newcomers.attempt(other, start + Duration::from_secs(24 * 3_600)).is_ok());
+    }
+
+    #[test]
+    fn all_players_that_one_address_may_have_can_begin_durable_actions_at_once() {
+        let (address, start) = (IpAddr::from([203, 0, 113, 1]), Instant::now());
+        let mut newcomers = newcomers(1_000);
+        assert_eq!((0..2_000).filter(|_| newcomers.attempt(address, start).is_ok()).count(), 1_000);
     }
 }

@@ -214,7 +214,7 @@ impl Members {
         match verdict {
             Verdict::Pass => member.client.refuse(action, &refusal.to_string(), None),
             Verdict::Drop => {}
-            Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
+            Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),
         }
     }
 
@@ -236,7 +236,7 @@ impl Members {
         drop(rates);
         match verdict {
             Verdict::Pass => member.client.deny(request, entity, number, &why.to_string()),
-            Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
+            Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),
             Verdict::Drop | Verdict::Close => {}
         }
     }

@@ -227,7 +227,7 @@ impl ClientSession {
         let rates = Arc::clone(&self.handle.rates);
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut waited = Rates::of_waiting(Instant::now());
+        let mut waited = Rates::of_waiting(self.shared.config.limits.actions_hz, Instant::now());
         // A client that has just reconnected does not get the allowance of waiting messages again.
         let mut handled = early.messages.iter().try_for_each(|message| match early.is_returning {
             true => self.handle(message, &mut rates.lock()),
@@ -420,7 +420,7 @@ fn closed(error: Error) -> Closing {
 fn closed_by_room(code: CloseCode, reason: String) -> Closing {
     let known = [
         Closing::TooSlow,
-        Closing::TooMany(REFUSED_ACTIONS),
+        Closing::TooMany(REFUSED_ACTIONS.into()),
         Closing::Replaced,
         Closing::RoomGone,
         Closing::Banned(reason.clone()),
