@@ -11,10 +11,12 @@
 //! - `load` fills a server with readers, and compares it with Colyseus.
 //! - `crash` kills servers and cuts the power of disks, and checks the stored data. `cluster` lets servers of a cluster live
 //!   through faults.
+//! - `actions` measures how many durable actions a server confirms, and kills it meanwhile.
 //! - `motion` compares displayed poses with the server's world. `script` measures rules in Luau. `browser` lets a page measure
 //!   itself.
 //! - `everything` runs all instruments one after the other.
 
+pub mod actions;
 pub mod browser;
 pub mod cluster;
 pub mod codec;

@@ -1,5 +1,6 @@
 //! The command line: a subcommand for each instrument.
 
+mod actions;
 mod browser;
 mod cluster;
 mod codec;
@@ -36,7 +37,7 @@ Begin with `cargo xtask lab report --quick`. It runs all instruments in less tha
 
 The instruments over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real \
 programs on the network stacks of real kernels. They need Linux, and root or unprivileged user namespaces. `freshness --simulated`, \
-`soak`, `cluster`, `crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Every \
+`soak`, `cluster`, `crash`, `store`, `actions`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Every \
 instrument with figures also writes a page with charts below target/lab/.";
 
 /// The instruments, in the order that helps a new user.
@@ -57,6 +58,7 @@ enum Instrument {
     Cluster(cluster::Args),
     Crash(crash::Args),
     Store(store::Args),
+    Actions(actions::Args),
     Studio(studio::Args),
     /// The other process of an instrument; the instruments start it themselves
     #[command(hide = true)]
@@ -110,6 +112,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Instrument::Cluster(args) => cluster::run(&args),
         Instrument::Crash(args) => crash::run(&args),
         Instrument::Store(args) => store::run(&args),
+        Instrument::Actions(args) => actions::run(&args),
         Instrument::Studio(args) => studio::run(&args),
     }
 }

@@ -1,6 +1,7 @@
 //! Kills a real server that has real clients: at random moments, and at each named step of its store's writing.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nowcast::CarrierKind;
@@ -219,8 +220,12 @@ impl<'p> Trial<'p> {
             .map_err(CrashError::Io)
     }
 
+    /// Starts a server that keeps little history, so that it deletes old rows at its start.
     fn start(&self, port: u16, aim: Option<Aim>) -> Result<Process, CrashError> {
-        Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
+        let mut command = Command::new(&self.plan.program);
+        command.arg("serve").arg(self.world()).arg("--data").arg(self.data());
+        command.args(["--keep-mb", "1", "--network-hz", "60"]);
+        Process::start(command, port, aim)
     }
 
     /// Returns the fail point of the next server, after this many kills; `None` stands for a random moment. The last server ends

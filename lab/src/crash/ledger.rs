@@ -8,7 +8,7 @@ const UNDER_WAY_MAX: u32 = 64;
 
 /// A set of numbers from 1 on. It contains all numbers up to a limit, and some above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     through: u32,
     beyond: BTreeSet<u32>,
 }
@@ -42,15 +42,20 @@ impl Numbers {
 
 /// The actions of a witness that a world has applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// How often actions were applied, in total.
     times: u64,
     numbers: Numbers,
 }
 
 impl Carried {
+    /// Returns how often actions were applied, in total.
+    pub(crate) fn times(&self) -> u64 {
+        self.times
+    }
+
     /// Reads the text that the rules of the trial show: "TIMES THROUGH BEYOND,BEYOND", such as "7 5 7,8".
-    pub(super) fn read(text: &str) -> Option<Carried> {
+    pub(crate) fn read(text: &str) -> Option<Carried> {
         let mut words = text.split(' ');
         let (times, through) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let beyond = words.next()?.split(',').filter(|number| !number.is_empty());
@@ -60,20 +65,20 @@ impl Carried {
 }
 
 /// Reads the data that the rules of the trial save for an account: the client's number, and its count as in [`Carried::read`].
-pub(super) fn read_saved(text: &str) -> Option<(u8, Carried)> {
+pub(crate) fn read_saved(text: &str) -> Option<(u16, Carried)> {
     let (client, count) = text.split_once(' ')?;
     Some((client.parse().ok()?, Carried::read(count)?))
 }
 
 /// The differences between confirmed actions and the saved data of accounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SavedTally {
+pub(crate) struct SavedTally {
     /// Comparisons of one account's data.
-    pub(super) compared: u64,
+    pub(crate) compared: u64,
     /// Actions that were confirmed, but are not in the account's data.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
     /// Applications in addition to the first one of each number.
-    pub(super) doubled: u64,
+    pub(crate) doubled: u64,
 }
 
 impl AddAssign for SavedTally {
@@ -86,16 +91,16 @@ impl AddAssign for SavedTally {
 
 /// Counts of durable actions by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) confirmed: u64,
+pub(crate) struct Tally {
+    pub(crate) confirmed: u64,
     /// Actions that were confirmed, but are not in the world.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
     /// Applications in addition to the first one of each number.
-    pub(super) doubled: u64,
+    pub(crate) doubled: u64,
     /// Actions that had no answer at the end of a session, but were applied. The next session showed this.
-    pub(super) kept_unanswered: u64,
+    pub(crate) kept_unanswered: u64,
     /// Actions that had no answer at the end of a session, were not applied, and were sent again.
-    pub(super) undone: u64,
+    pub(crate) undone: u64,
 }
 
 impl AddAssign for Tally {
@@ -124,7 +129,7 @@ impl Sub for Tally {
 
 /// The durable actions of one witness, over all server processes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     /// The number of the newest action.
     last: u32,
     /// The numbers of the actions that have no answer yet.
@@ -137,27 +142,32 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 
-    pub(super) fn saved(&self) -> SavedTally {
+    pub(crate) fn saved(&self) -> SavedTally {
         self.saved
     }
 
     /// Compares the ledger with the world at the beginning of a session. Returns the unanswered actions, which must be sent
     /// again.
-    pub(super) fn begin_session(&mut self, carried: &Carried) -> Vec<u32> {
+    pub(crate) fn begin_session(&mut self, carried: &Carried) -> Vec<u32> {
         self.compare(carried);
         let (kept, undone): (Vec<u32>, Vec<u32>) =
             self.open.iter().copied().partition(|number| carried.numbers.contains(*number));
         self.tally.kept_unanswered += kept.len() as u64;
         self.tally.undone += undone.len() as u64;
+        self.open()
+    }
+
+    /// Returns the unanswered actions, oldest first.
+    pub(crate) fn open(&self) -> Vec<u32> {
         self.open.iter().copied().collect()
     }
 
     /// Returns the next action; `None` while too many are unanswered.
-    pub(super) fn begin(&mut self) -> Option<u32> {
+    pub(crate) fn begin(&mut self) -> Option<u32> {
         let number = self.last + 1;
         if self.open.first().is_some_and(|oldest| number - oldest >= UNDER_WAY_MAX) {
             return None;
@@ -167,19 +177,19 @@ impl Ledger {
         Some(number)
     }
 
-    /// Records that the server confirmed an action. `carried` is the newest record that the world had shown before the
-    /// confirmation.
-    pub(super) fn confirm(&mut self, number: u32, carried: &Carried) {
-        if self.open.remove(&number) {
+    /// Records that the server confirmed an action. Returns whether the action had no answer before.
+    pub(crate) fn confirm(&mut self, number: u32) -> bool {
+        let is_first = self.open.remove(&number);
+        if is_first {
             self.tally.confirmed += 1;
             self.confirmed.insert(number);
         }
-        self.compare(carried);
+        is_first
     }
 
-    /// Compares the ledger with the world. The world must contain all confirmed actions. It must not contain an action more
+    /// Compares the ledger with the newest record that the world has shown. The world must contain all confirmed actions. It must not contain an action more
     /// often than the action was sent.
-    pub(super) fn compare(&mut self, carried: &Carried) {
+    pub(crate) fn compare(&mut self, carried: &Carried) {
         self.lost.extend(self.confirmed.missing_in(&carried.numbers));
         self.tally.lost = self.lost.len() as u64;
         let once = carried.numbers.count_up_to(self.last);
@@ -187,7 +197,7 @@ impl Ledger {
     }
 
     /// Compares the ledger with the account's data in a store that no server writes.
-    pub(super) fn compare_saved(&mut self, carried: &Carried) {
+    pub(crate) fn compare_saved(&mut self, carried: &Carried) {
         self.saved.compared += 1;
         self.lost_in_account.extend(self.confirmed.missing_in(&carried.numbers));
         self.saved.lost = self.lost_in_account.len() as u64;
@@ -210,8 +220,10 @@ mod tests {
         assert!(ledger.begin_session(&Carried::default()).is_empty());
         assert_eq!([(); 5].map(|()| ledger.begin()), [1, 2, 3, 4, 5].map(Some));
         for number in [1, 3, 2] {
-            ledger.confirm(number, &carried("3 3 "));
+            assert!(ledger.confirm(number));
         }
+        assert!(!ledger.confirm(3), "it is confirmed already");
+        ledger.compare(&carried("3 3 "));
         assert_eq!(ledger.tally(), Tally { confirmed: 3, ..Tally::default() });
         ledger
     }
@@ -233,7 +245,7 @@ mod tests {
         let expected = Tally { confirmed: 3, kept_unanswered: 1, undone: 1, ..Tally::default() };
         assert_eq!(ledger.tally(), expected);
         for number in [4, 5] {
-            ledger.confirm(number, &carried("5 5 "));
+            ledger.confirm(number);
         }
         assert_eq!(ledger.tally() - expected, Tally { confirmed: 2, ..Tally::default() });
         assert!(ledger.begin_session(&carried("5 5 ")).is_empty());
@@ -246,8 +258,9 @@ mod tests {
             ledger.begin_session(&carried("3 1 3,4"));
         }
         assert_eq!(ledger.tally().lost, 1, "the second");
-        ledger.confirm(4, &carried("3 1 3,4"));
-        ledger.confirm(5, &carried("3 1 3,4"));
+        ledger.confirm(4);
+        ledger.confirm(5);
+        ledger.compare(&carried("3 1 3,4"));
         assert_eq!(ledger.tally().lost, 2, "the fifth was confirmed, and the world does not have it");
     }
 
@@ -266,7 +279,7 @@ mod tests {
     #[test]
     fn the_data_of_an_account_is_compared_with_the_confirmed_actions() {
         assert_eq!(read_saved("7 5 3 6,5"), Some((7, carried("5 3 6,5"))));
-        for text in ["", "7", "7 5", "300 5 3 ", "x 5 3 "] {
+        for text in ["", "7", "7 5", "70000 5 3 ", "x 5 3 "] {
             assert_eq!(read_saved(text), None, "{text}");
         }
         let mut ledger = ledger();
@@ -283,7 +296,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let begun = std::iter::from_fn(|| ledger.begin()).take(1_000).count();
         assert_eq!(begun, 64);
-        ledger.confirm(1, &carried("1 1 "));
+        ledger.confirm(1);
         assert_eq!(ledger.begin(), Some(65));
         assert_eq!(ledger.begin(), None);
     }

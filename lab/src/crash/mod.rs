@@ -7,9 +7,9 @@
 
 mod findings;
 mod kills;
-mod ledger;
+pub(crate) mod ledger;
 mod power;
-mod process;
+pub(crate) mod process;
 pub mod store;
 mod witness;
 

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -19,52 +18,30 @@ const SIGKILL: i32 = 9;
 
 /// A step of the store's writing, and the number of passes of this step after which a server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Aim {
+pub(crate) struct Aim {
     pub(super) point: FailPoint,
     pub(super) passage: u32,
 }
 
 /// A server that runs until it is killed or dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     /// The time at which the server was started.
     pub(super) begun: Instant,
     /// Time from the start until the server reported its address; `None` if it was killed before.
     pub(super) listening: Option<Duration>,
     /// The server's port on this machine.
-    pub(super) port: u16,
+    pub(crate) port: u16,
     aim: Option<Aim>,
     resumptions: Receiver<(u64, Instant)>,
 }
 
 impl Process {
-    /// Starts a server with one world on a port; 0 lets the system choose one. The server keeps little history, so that it
-    /// deletes old rows at its start.
-    pub(super) fn start(
-        program: &Path,
-        world: &Path,
-        data: &Path,
-        port: u16,
-        aim: Option<Aim>,
-    ) -> Result<Process, CrashError> {
+    /// Starts a server by a command that lacks only the port; 0 lets the system choose one.
+    pub(crate) fn start(mut command: Command, port: u16, aim: Option<Aim>) -> Result<Process, CrashError> {
         let begun = Instant::now();
-        let mut command = Command::new(program);
         command
-            .arg("serve")
-            .arg(world)
-            .arg("--data")
-            .arg(data)
-            .args([
-                "--keep-mb",
-                "1",
-                "--host",
-                "127.0.0.1",
-                "--log-format",
-                "json",
-                "--network-hz",
-                "60",
-                "--port",
-            ])
+            .args(["--host", "127.0.0.1", "--log-format", "json", "--port"])
             .arg(port.to_string())
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
@@ -100,6 +77,11 @@ impl Process {
         Ok(process)
     }
 
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the tick at which the server's world resumed, and the time of that message. Returns `None` if there was no such
     /// message within this time, or before the server's end.
     pub(super) fn resumed_at(&self, within: Duration) -> Option<(u64, Instant)> {
@@ -120,7 +102,7 @@ impl Process {
     }
 
     /// Kills the server with SIGKILL. Returns the time of the kill.
-    pub(super) fn kill(&mut self) -> Result<Instant, CrashError> {
+    pub(crate) fn kill(&mut self) -> Result<Instant, CrashError> {
         if self.has_ended()? {
             return Ok(Instant::now());
         }

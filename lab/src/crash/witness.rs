@@ -258,7 +258,8 @@ impl Visit<'_> {
     fn done(&mut self, number: u32) {
         let Some(carried) = &self.carried else { return };
         let mut noted = self.witness.notes.lock();
-        noted.ledger.confirm(number, carried);
+        noted.ledger.confirm(number);
+        noted.ledger.compare(carried);
         if noted.life == self.life {
             noted.seen.confirmed += 1;
         }

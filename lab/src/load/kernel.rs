@@ -12,7 +12,7 @@ const TICKS_HZ: u64 = 100;
 ///
 /// # Errors
 /// If there is no such process.
-pub(super) fn processor_time(pid: u32) -> io::Result<Duration> {
+pub(crate) fn processor_time(pid: u32) -> io::Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     processor_time_in(&text).ok_or_else(|| unexpected("/proc/PID/stat"))
 }

@@ -6,7 +6,7 @@
 
 mod asteroids;
 mod findings;
-mod kernel;
+pub(crate) mod kernel;
 mod process;
 mod profile;
 mod reader;
