@@ -24,9 +24,7 @@ fn a_game_save_of_two_megabytes_of_json_is_small_and_restored_unchanged() {
     for (compression, bytes_max) in [(Compression::None, 225_000), (Compression::Lz4, 170_000)] {
         let save = saved(&json, compression);
         println!("{compression:?}: {} bytes", save.len());
-        assert!(
-            read_value(&save[..], Format::Save).unwrap() == read_value(&json[..], Format::Json).unwrap()
-        );
+        assert!(read_value(&save[..], Format::Save).unwrap() == read_value(&json[..], Format::Json).unwrap());
         assert!(
             save.len() <= bytes_max,
             "{compression:?}: {} bytes, at most {bytes_max} expected",
