@@ -84,7 +84,7 @@ impl Sample {
                 packed!("robots": "world.luau", "arm.luau", "tests/arms.luau"; "assets/picture.jpg")
             }
             Sample::CaptureTheFlag => {
-                packed!("capture-the-flag": "world.luau", "field.luau", "tests/match.luau"; "assets/picture.jpg")
+                packed!("capture-the-flag": "world.luau", "field.luau", "robot.luau", "tests/match.luau"; "assets/picture.jpg")
             }
             Sample::ObstacleRace => packed!(
                 "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau";
