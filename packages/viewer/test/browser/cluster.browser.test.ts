@@ -182,7 +182,6 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
     const { lost, unstable } = pageTexts.reach;
     for (const visitor of [ada, ben]) {
       const messages = await takeMessages(visitor);
-      console.log("shown through the kill:", messages);
       expect([lost, unstable, pageTexts.backAgain]).toEqual(expect.arrayContaining([...messages]));
     }
     await takePictures("owner-killed");
