@@ -205,7 +205,7 @@ pub(crate) struct Args {
 
     /// Milliseconds without an answer from NATS after which this server's rooms wait, and other servers may take them
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "MS", default_value_t = 2_000, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = nowcast_server::cluster::LEASE.as_millis() as u64, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
     cluster_lease: u64,
 
     /// Publish joins, leaves, chat and room events as NATS subjects

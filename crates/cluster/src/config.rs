@@ -7,6 +7,10 @@ use crate::mutant::{Faults, Mutant};
 use crate::name::Name;
 use crate::release::Release;
 
+/// The default duration of a lease. With a longer one, clients wait longer after a crash. With a shorter one, a server that pauses
+/// for a second loses its rooms.
+pub const LEASE: Duration = Duration::from_millis(1_500);
+
 /// The configuration of a server in a cluster.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -85,7 +89,7 @@ impl Config {
             tags: [].into(),
             requires: [].into(),
             release: Release::CURRENT,
-            lease: Duration::from_secs(2),
+            lease: LEASE,
             times: Times::default(),
             faults: Faults::default(),
         }

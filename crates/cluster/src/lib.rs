@@ -66,7 +66,7 @@ mod record;
 mod release;
 mod time;
 
-pub use config::{Config, Times};
+pub use config::{Config, LEASE, Times};
 pub use control::{ControlAnswer, ControlRequest};
 pub use entry::{ADDRESS_BYTES_MAX, LEASE_MAX, Load, RoomEntry, ServerEntry, ServerPhase, TAGS_MAX, Target};
 pub use frame::{BATCH_BYTES_MAX, Batch, FRAME_BYTES_MAX, Frame, Head, SNAPSHOT_BYTES_MAX, SnapshotRef};

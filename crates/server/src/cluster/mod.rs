@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 pub(crate) use metrics::ClusterMetrics;
 pub(crate) use node::Node;
+pub use nowcast_cluster::LEASE;
 
 /// The cluster of a server.
 #[derive(Clone, Debug)]
@@ -46,9 +47,6 @@ pub struct ClusterConfig {
     /// Whether programs may send commands to rooms by subjects of NATS. The commands have tokens of the server's key.
     pub accepts_commands: bool,
 }
-
-/// The default duration of a lease.
-pub const LEASE: Duration = Duration::from_secs(2);
 
 /// The reason why a server cannot enter its cluster.
 #[derive(Debug, thiserror::Error)]

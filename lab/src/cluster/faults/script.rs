@@ -52,6 +52,8 @@ pub enum Fault {
     Move(u8, u8),
     /// A server gives all its rooms away (`nowcast cluster drain`). Later it is killed, and the next process starts.
     Drain(u8),
+    /// A server gives all its rooms away. Later it ends by SIGTERM, and the next process starts, as in a rolling upgrade.
+    Upgrade(u8),
 }
 
 /// A fault with its times.
@@ -131,8 +133,9 @@ fn random_event(random: &mut Random) -> Event {
         75..=79 => Fault::SplitNats(nats, other),
         80..=83 => Fault::IsolateNats(nats),
         84..=89 => Fault::Delay(server),
-        90..=97 => Fault::Move(random.below(ROOMS.into()) as u8, server),
-        _ => Fault::Drain(server),
+        90..=95 => Fault::Move(random.below(ROOMS.into()) as u8, server),
+        96..=97 => Fault::Drain(server),
+        _ => Fault::Upgrade(server),
     };
     Event { at_ms: random.below(SPAN_MS), for_ms, fault }
 }
@@ -159,6 +162,7 @@ impl Fault {
             Fault::Delay(_) => "delay",
             Fault::Move(..) => "move",
             Fault::Drain(_) => "drain",
+            Fault::Upgrade(_) => "upgrade",
         }
     }
 
@@ -175,7 +179,8 @@ impl Fault {
             | Fault::Isolate(a)
             | Fault::IsolateNats(a)
             | Fault::Delay(a)
-            | Fault::Drain(a) => vec![a],
+            | Fault::Drain(a)
+            | Fault::Upgrade(a) => vec![a],
         }
     }
 
@@ -207,6 +212,7 @@ impl Fault {
             "delay" => Fault::Delay(one(SERVERS)?),
             "move" => two(ROOMS, SERVERS).map(|(a, b)| Fault::Move(a, b))?,
             "drain" => Fault::Drain(one(SERVERS)?),
+            "upgrade" => Fault::Upgrade(one(SERVERS)?),
             _ => return None,
         })
     }
@@ -263,7 +269,7 @@ mod tests {
         let mut names: Vec<&str> = script.events.iter().map(|event| event.fault.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 17, "each kind of fault occurs: {names:?}");
+        assert_eq!(names.len(), 18, "each kind of fault occurs: {names:?}");
         for text in ["x", "1 2", "1 2 stop-server", "1 2 stop-server 9", "1 2 split-nats 1 1", "1 2 rain"] {
             let text = format!("5 6 fill-disk\n{text}");
             assert_eq!(text.parse::<Script>(), Err(ScriptError { line: 2 }), "{text}");

@@ -14,8 +14,6 @@ use super::operator::CLUSTER;
 use super::script::{Fault, NATS, ROOMS, SERVERS};
 use super::{CLIENTS, FaultsError, client, operator};
 
-/// The duration of the servers' leases.
-const LEASE: Duration = Duration::from_millis(1_200);
 /// Minimum time between two starts of a server that ends by itself, because NATS does not answer.
 const RESTART: Duration = Duration::from_millis(500);
 /// Makes the kernel kill a server when the lab ends, however it ends. Without this program, servers may outlive a lab that is
@@ -141,8 +139,7 @@ impl Stage {
         let child = command
             .arg("serve")
             .arg(self.world())
-            .args(["--port", &port, "--cluster", &addresses.join(","), "--cluster-name", CLUSTER])
-            .args(["--cluster-server", &name, "--cluster-lease", &LEASE.as_millis().to_string()])
+            .args(["--port", &port, "--cluster", &addresses.join(","), "--cluster-name", CLUSTER, "--cluster-server", &name])
             .args(["--cluster-address", &format!("http://127.0.0.1:{port}")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -223,7 +220,7 @@ impl Stage {
             Fault::Move(room, server) => {
                 self.runtime.spawn(operator::move_room(self.nats_address(), room, server));
             }
-            Fault::Drain(server) => {
+            Fault::Drain(server) | Fault::Upgrade(server) => {
                 self.runtime.spawn(operator::drain(self.nats_address(), server));
             }
             Fault::Hold(..)
@@ -259,6 +256,8 @@ impl Stage {
                 self.kill_server(server);
                 self.start_server(server)?;
             }
+            // The supervisor starts the next process.
+            Fault::Upgrade(server) => self.signal_server(server, Signal::SIGTERM),
             Fault::SlowNats(_) | Fault::FillDisk | Fault::Move(..) => {}
             Fault::Hold(..)
             | Fault::Cut(..)
