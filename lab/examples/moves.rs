@@ -76,7 +76,7 @@ async fn measure(program: &Path, people: usize, bodies: usize, moves: usize) -> 
         let log = File::create(std::env::temp_dir().join(format!("nowcast-moves-{name}.log")))?;
         let server = Command::new(program)
             .args(["serve", "--world", &format!("{ROOM}={}", world.display()), "--port", &port.to_string()])
-            .args(["--cluster", &address, "--cluster-server", name])
+            .args(["--cluster", &address, "--cluster-server", name, "--network-hz", "20"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

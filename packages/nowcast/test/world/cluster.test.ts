@@ -15,6 +15,9 @@ const KILLS = Number(process.env["NOWCAST_CLUSTER_KILLS"] ?? 1);
 /** Six programs start, on machines that do something else most of the time. */
 const HOOK_MS_MAX = 180_000;
 
+/** Updates a second. The longest time without movement is 1 / NETWORK_HZ seconds without any move. */
+const NETWORK_HZ = 20;
+
 const NAMES = ["north", "south", "west"];
 const ROOM = "yard";
 
@@ -25,6 +28,9 @@ world.state { counts = 0 }
 local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(60, 1, 60) } })
 local Ball = world.kind("ball", { body = { shape = "sphere", radius = 0.25 } })
 local Person = world.kind("person", { walker = {} })
+Ball:on("step", function(ball)
+    if ball.position.y < 0.3 then ball.velocity = vector.create(0, 5, 0) end
+end)
 local function show() world.show("counts", world.state.counts) end
 world.on("start", function()
     Floor:spawn { at = vector.create(0, -0.5, 0) }
@@ -72,7 +78,7 @@ class Client {
   longestGapMs = 0;
 
   constructor(url: string, name: string) {
-    this.world = joinWorld(url, { name });
+    this.world = joinWorld(url, { name, networkHz: NETWORK_HZ });
     this.world.on("snapshot", () => {
       const nowMs = performance.now();
       if (this.arrivedMs > 0) this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.arrivedMs);
