@@ -77,6 +77,7 @@ async fn measure(program: &Path, people: usize, bodies: usize, moves: usize) -> 
         let server = Command::new(program)
             .args(["serve", "--world", &format!("{ROOM}={}", world.display()), "--port", &port.to_string()])
             .args(["--cluster", &address, "--cluster-server", name, "--network-hz", "20"])
+            .args(["--players-per-address-max", "256"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
