@@ -25,6 +25,13 @@ export class AssetError extends Error {
   }
 }
 
+const KIT = "@nowcast/kit/";
+
+/** The model of the kit that a name means, such as `tree` for `@nowcast/kit/tree`; `undefined` for a file. */
+export function kitModelOf(name: string): string | undefined {
+  return name.startsWith(KIT) ? name.slice(KIT.length) : undefined;
+}
+
 const ASSETS_MAX = 4_096;
 const NAME_CHARACTERS_MAX = 200;
 const HASH = /^[A-Za-z0-9_-]{8,128}$/;
@@ -66,11 +73,13 @@ export class Assets {
     this.#byName = new Map(readAssets(definition).map((entry) => [entry.name, entry]));
   }
 
+  /** Finds a file, or a model of the kit, whose name is its hash. */
   find(name: string): AssetEntry | undefined {
-    return this.#byName.get(name);
+    return kitModelOf(name) === undefined ? this.#byName.get(name) : { name, hash: name, bytes: 0, type: "" };
   }
 
   has(hash: string): boolean {
+    if (kitModelOf(hash) !== undefined) return true;
     for (const entry of this.#byName.values()) if (entry.hash === hash) return true;
     return false;
   }

@@ -1,7 +1,7 @@
 import type { Look } from "nowcast/internal";
 import { Group, type PerspectiveCamera, type Texture, type Vector3 } from "three";
 import { AssetCache } from "./asset-cache.js";
-import { type AssetError, Assets } from "./assets.js";
+import { type AssetError, Assets, kitModelOf } from "./assets.js";
 import { Labels } from "./labels.js";
 import type { Body } from "./look/body.js";
 import { MODEL_LIMITS } from "./models/inspect-glb.js";
@@ -14,8 +14,10 @@ import { copyPose, createPose, isSamePose, type Pose } from "./pose.js";
 import type { PoseSource } from "./pose-source.js";
 import { Boxes } from "./scene/boxes.js";
 import { type Burst, Bursts } from "./scene/bursts.js";
+import { Footprints } from "./scene/footprints.js";
 import { takesTexture } from "./scene/form-geometry.js";
 import { Ground, isGround } from "./scene/ground.js";
+import { Halos } from "./scene/halos.js";
 import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
 import { Shapes } from "./scene/shapes.js";
@@ -68,6 +70,8 @@ export class WorldScene {
   readonly #modelCache: AssetCache<Model>;
   readonly #textures: AssetCache<Texture>;
   readonly #models: Models;
+  readonly #footprints: Footprints;
+  readonly #halos = new Halos();
   readonly #signs = new Signs();
   readonly #trails = new Trails();
   readonly #bursts = new Bursts();
@@ -97,7 +101,11 @@ export class WorldScene {
     const { fileBytes } = MODEL_LIMITS;
     this.#modelCache = new AssetCache(
       assets,
-      async (entry) => loadModel(await assets.get(entry, fileBytes)),
+      async (entry) => {
+        const kit = kitModelOf(entry.name);
+        if (kit !== undefined) return (await import("./models/kit.js")).createKitModel(kit);
+        return loadModel(await assets.get(entry, fileBytes));
+      },
       (model) => model.dispose(),
       report,
     );
@@ -111,6 +119,7 @@ export class WorldScene {
     this.#boxes = new Boxes(detail.bevelSegments, detail.rich);
     this.#shapes = new Shapes(detail.rich);
     this.#ground.setDetail(detail.rich);
+    this.#footprints = new Footprints((x, y, z) => this.#ground.topAt(x, y, z));
     const { crowd } = this;
     const ground = this.#ground;
     const boxes = this.#boxes;
@@ -118,6 +127,10 @@ export class WorldScene {
     const models = this.#models;
     this.group.add(ground.group, boxes.group, shapes.group, crowd.group, models.group);
     this.group.add(this.#signs.group, this.#trails.group, this.#bursts.points);
+    this.group.add(this.#footprints.group, this.#halos.points);
+    crowd.onLanding = ({ x, y, z, halfHeight }, force) => {
+      if (this.#detail.rich && !prefersStillness()) this.#bursts.addDust(x, y - halfHeight, z, force);
+    };
   }
 
   setDetail(detail: Detail): void {
@@ -202,6 +215,8 @@ export class WorldScene {
     this.#signs.clear();
     this.#trails.clear();
     this.#bursts.clear();
+    this.#footprints.clear();
+    this.#halos.clear();
     this.crowd.clear();
     this.#ground.clear();
     this.labels.clear();
@@ -223,6 +238,9 @@ export class WorldScene {
     this.setTracking(undefined);
     this.#boxes.dispose();
     this.#shapes.dispose();
+    this.#footprints.dispose();
+    this.#halos.dispose();
+    this.#bursts.dispose();
     this.crowd.dispose();
     this.#modelCache.dispose();
     this.#textures.dispose();
@@ -260,6 +278,8 @@ export class WorldScene {
       if (prop.isModelled) this.#models.place(prop.id);
       else this.#rendererOf(prop).place(prop);
       this.#signs.place(prop);
+      this.#footprints.place(prop);
+      this.#halos.place(prop);
       this.#hasChanged = true;
     }
   }
@@ -332,7 +352,10 @@ export class WorldScene {
     this.#signs.remove(id);
     this.#trails.remove(id);
     if (prop.body.isFixed) this.#changeLawn();
-    if (!this.#ground.remove(id) && !prop.isModelled) this.#rendererOf(prop).remove(prop);
+    this.#footprints.remove(prop);
+    this.#halos.remove(prop);
+    if (this.#ground.remove(id)) this.#footprints.refresh();
+    else if (!prop.isModelled) this.#rendererOf(prop).remove(prop);
     this.obstacles.remove(prop);
     this.#moving.delete(prop);
     this.#props.delete(id);
@@ -365,8 +388,14 @@ export class WorldScene {
     this.#props.set(prop.id, prop);
     const picture = takesTexture(prop.form) ? prop.body.appearance?.texture : undefined;
     if (picture !== undefined) prop.texture = this.#textures.peek(picture);
-    if (isGround(prop)) this.#ground.add(prop);
-    else this.#rendererOf(prop).add(prop);
+    if (isGround(prop)) {
+      this.#ground.add(prop);
+      this.#footprints.refresh();
+    } else {
+      this.#rendererOf(prop).add(prop);
+      this.#footprints.add(prop);
+      this.#halos.add(prop);
+    }
     this.#signs.add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);
     if (!prop.body.isFixed) this.#trails.add(prop);
@@ -433,6 +462,10 @@ export class WorldScene {
     const bearer = this.#bearerOf(body.id);
     this.labels.set(body.id, text, bearer ?? at, (bearer?.halfHeight ?? 0) + LABEL_ABOVE_M);
   }
+}
+
+function prefersStillness(): boolean {
+  return globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches === true;
 }
 
 function warn(error: AssetError): void {

@@ -27,6 +27,20 @@ it("particles_fly_apart_fall_and_fade", () => {
   expect([bursts.count, bursts.points.visible]).toEqual([0, false]);
 });
 
+it("dust_spreads_over_the_ground_without_falling", () => {
+  const bursts = new Bursts(draws());
+  bursts.addDust(0, 1, 0, 1);
+  const count = bursts.count;
+  expect(count).toBeGreaterThan(10);
+  for (let frame = 0; frame < 30; frame++) bursts.update(1 / 60);
+  const place = new Vector3();
+  for (let index = 0; index < count; index++) {
+    bursts.place(index, place);
+    expect(place.y).toBeGreaterThan(1);
+    expect(Math.hypot(place.x, place.z)).toBeGreaterThan(0.3);
+  }
+});
+
 it("more_bursts_replace_the_oldest_particles", () => {
   const bursts = new Bursts(draws());
   for (let burst = 0; burst < 40; burst++) bursts.add(BURST);

@@ -20,12 +20,13 @@ describe("the sky of a world", () => {
     expect(lookAt(24, undefined).zenith.equals(NIGHT.zenith)).toBe(true);
     expect(lookAt(19, undefined).zenith.equals(DUSK.zenith)).toBe(true);
     const { stars } = lookAt(18, undefined);
-    expect(stars).toBeCloseTo(0.5);
+    expect(stars).toBeCloseTo(DUSK.stars / 2);
     for (let hour = 0; hour <= 24; hour += 0.25) {
       expect(lookAt(hour, undefined).sunDirection.y, `${hour}`).toBeGreaterThan(0.1);
       expect(lookAt(hour, undefined).sunDirection.length()).toBeCloseTo(1);
     }
     expect(lookAt(12, 0).fogDensity).toBe(0);
+    expect([lookAt(0, 0).haze, lookAt(0, undefined).haze, lookAt(0, 0.1).haze]).toEqual([0, 1, 1]);
     expect(lookAt(12, 1).fogDensity).toBeGreaterThan(10 * DAY.fogDensity);
   });
 

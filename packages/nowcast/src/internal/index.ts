@@ -18,7 +18,15 @@ export { bodyOf } from "../world/describe/body.js";
 export { isLookField, type Look, lookOf, type ModelLook, readColor } from "../world/describe/look.js";
 export { ownerRulesOf } from "../world/describe/owner.js";
 export { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "../world/describe/portal.js";
-export { clamped, type Form, isFields, readVector, type Vector, within } from "../world/describe/shape.js";
+export {
+  clamped,
+  type Form,
+  isFields,
+  type Part,
+  readVector,
+  type Vector,
+  within,
+} from "../world/describe/shape.js";
 export { walkerOf } from "../world/describe/walker.js";
 export type { ReportOutcome } from "../world/world.js";
 export { type WorldListing, worldsOf } from "../world/worlds.js";

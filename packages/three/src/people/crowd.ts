@@ -30,6 +30,8 @@ const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17
 const WIDTHS = [1, 0.88, 1.14] as const;
 /** A person whose axis is nearer to the eye than this is not drawn, in metres. */
 const EYE_M = 0.7;
+/** A landing with more force raises dust. */
+const DUSTY_LANDING = 0.2;
 /** Greatest distance from the feet to a body on which they stand, in metres. */
 const GROUND_M = 0.3;
 
@@ -95,6 +97,8 @@ export class Crowd {
   /** The drivers of vehicles, by the vehicles. */
   readonly #drivers = new Map<number, Member>();
   #capacity = 0;
+  /** Receives a person who lands on the ground, and the force of the landing from 0 to 1. */
+  onLanding: ((member: Member, force: number) => void) | undefined;
   /** The tracking, set as soon as a player in the world has a headset. */
   tracking: BodyTracking | undefined;
 
@@ -208,7 +212,8 @@ export class Crowd {
   update(seconds: number, obstacles: Obstacles, hidden: number | undefined, eye?: Vector3): void {
     for (let i = 0; i < this.#list.length; i++) {
       const member = this.#list[i]!;
-      advance(member, seconds, obstacles);
+      const landing = advance(member, seconds, obstacles);
+      if (landing > DUSTY_LANDING) this.onLanding?.(member, landing);
       poseBody(member.motion, this.#angles);
       if (member.seat === undefined && !member.body.isSeated) this.#poseGesture(member);
       else poseSeated(this.#angles);
@@ -340,16 +345,16 @@ function createMember(body: Body, pose: Pose): Member {
   };
 }
 
-/** Derives the motion of the limbs from the motion of the body. */
-function advance(member: Member, seconds: number, obstacles: Obstacles): void {
+/** Derives the motion of the limbs from the motion of the body. Returns the force of a landing in this frame, 0 for none. */
+function advance(member: Member, seconds: number, obstacles: Obstacles): number {
   const motion = member.motion;
   motion.seconds += seconds;
-  if (seconds <= 0) return;
+  if (seconds <= 0) return 0;
   if (member.emote !== undefined) {
     member.emoteSeconds += seconds;
     if (member.emoteSeconds > emoteSeconds(member.emote)) member.emote = undefined;
   }
-  if (member.seat !== undefined || member.body.isSeated) return;
+  if (member.seat !== undefined || member.body.isSeated) return 0;
   const yaw = yawOf(member);
   member.turning += (wrapAngle(yaw - member.lastYaw) / seconds - member.turning) * ease(10, seconds);
   member.lastYaw = yaw;
@@ -381,10 +386,12 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   const aloft = isAloft(member, obstacles);
   const wasAloft = motion.air > 0.6;
   motion.air += ((aloft ? 1 : 0) - motion.air) * ease(aloft ? 16 : 22, seconds);
-  if (wasAloft && !aloft) motion.landing = Math.max(motion.landing, Math.min(1, -motion.rise / 7));
+  const landing = wasAloft && !aloft ? Math.min(1, Math.max(0, -motion.rise / 7)) : 0;
+  motion.landing = Math.max(motion.landing, landing);
   motion.landing *= Math.exp(-8 * seconds);
   motion.carry += ((member.body.holding === undefined ? 0 : 1) - motion.carry) * ease(10, seconds);
   motion.fling *= Math.exp(-7 * seconds);
+  return landing;
 }
 
 /** Remembers the moving body under the feet. */

@@ -70,6 +70,7 @@ const SURFACE = /* glsl */ `
     diffuseColor.rgb *= 1.0 - 0.2 * groove * visible * block;
     diffuseColor.rgb *= 1.0 + 0.06 * smoothstep(rim - blur, rim + blur, edge) * visible * block;
     diffuseColor.rgb = mix(diffuseColor.rgb, vec3(1.0), 0.1 * (1.0 - smoothstep(0.0, 0.05 + blur, edge)) * visible);
-    float shade = smoothstep(-0.1, 0.9, vHeight) + 1.0 - smoothstep(-1.2, -0.2, vHeight);
+    // Flat boxes are paths and lines on the ground, which see all of the sky.
+    float shade = smoothstep(-0.1, 0.9, vHeight) + 1.0 - smoothstep(-1.2, -0.2, vHeight) + step(vHalf.y, 0.03);
     diffuseColor.rgb *= mix(0.74, 1.0, min(1.0, shade));
   }`;

@@ -1,4 +1,4 @@
-import type { Form, Vector } from "nowcast/internal";
+import type { Form, Part, Vector } from "nowcast/internal";
 import {
   BoxGeometry,
   BufferAttribute,
@@ -6,6 +6,7 @@ import {
   CapsuleGeometry,
   ConeGeometry,
   CylinderGeometry,
+  Quaternion,
   SphereGeometry,
   Vector3,
 } from "three";
@@ -34,8 +35,14 @@ export function createGeometry(form: Form): BufferGeometry {
     case "heights":
       return createHeights(form.heights, form.columns, form.width, form.depth);
     case "compound":
-      return joined(form.parts.map((part) => createGeometry(part.form).translate(...part.at)));
+      return joined(form.parts.map(createPart));
   }
+}
+
+function createPart({ form, rotation, at }: Part): BufferGeometry {
+  return createGeometry(form)
+    .applyQuaternion(new Quaternion(...rotation))
+    .translate(...at);
 }
 
 /** Triangles with flat shading, because meshes of authors have sharp edges. */

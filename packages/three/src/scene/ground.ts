@@ -87,6 +87,21 @@ export class Ground {
     return true;
   }
 
+  /** Height of the highest ground below a place; `undefined` if there is none. */
+  topAt(x: number, y: number, z: number): number | undefined {
+    let highest: number | undefined;
+    for (const { prop } of this.#slabs.values()) {
+      const top = prop.y + prop.halfY;
+      if (top > y || (highest !== undefined && top < highest)) continue;
+      const yaw = 2 * Math.atan2(prop.qy, prop.qw);
+      const [dx, dz] = [x - prop.x, z - prop.z];
+      const along = dx * Math.cos(yaw) - dz * Math.sin(yaw);
+      const across = dx * Math.sin(yaw) + dz * Math.cos(yaw);
+      if (Math.abs(along) <= prop.halfX && Math.abs(across) <= prop.halfZ) highest = top;
+    }
+    return highest;
+  }
+
   /** Grows grass on the widest lawn, except under fixed entities. */
   grow(obstacles: readonly Prop[]): void {
     this.mow();

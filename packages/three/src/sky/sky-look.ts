@@ -15,6 +15,8 @@ export interface SkyLook extends Daylight {
   cloud: Color;
   cloudShade: Color;
   stars: number;
+  /** 1 for air over the horizon, 0 for empty space, where nothing hides the stars. */
+  haze: number;
   seaNear: Color;
   seaFar: Color;
   /** The land around a world without a sea. */
@@ -40,6 +42,7 @@ export const DAY: SkyLook = {
   cloud: new Color("#ffffff"),
   cloudShade: new Color("#c3d2e4"),
   stars: 0,
+  haze: 1,
   seaNear: new Color("#2f7f9e"),
   seaFar: new Color("#b9d8df"),
   land: new Color("#a7b187"),
@@ -62,7 +65,8 @@ export const DUSK: SkyLook = {
   glow: new Color("#ffcf8f"),
   cloud: new Color("#ffb28c"),
   cloudShade: new Color("#6b4f86"),
-  stars: 1,
+  stars: 0.6,
+  haze: 1,
   seaNear: new Color("#2c2f63"),
   seaFar: new Color("#d08a86"),
   land: new Color("#6d5a6b"),
@@ -87,6 +91,7 @@ export const NIGHT: SkyLook = {
   cloud: new Color("#3b4a6d"),
   cloudShade: new Color("#1d2844"),
   stars: 1,
+  haze: 1,
   seaNear: new Color("#0c1836"),
   seaFar: new Color("#2a3a60"),
   land: new Color("#333d4f"),
@@ -112,7 +117,7 @@ const NOON_DEGREES = 128;
 const SUN_LOWEST_DEGREES = 9;
 const SUN_HIGHEST_DEGREES = 62;
 
-/** The look at an hour of the day, 0 to 24, with a fog of 0 (none) to 1 (thick). */
+/** The look at an hour of the day, 0 to 24, with a fog of 0 (none: empty space without clouds) to 1 (thick). */
 export function lookAt(hour: number, fog: number | undefined): SkyLook {
   const next = HOURS.findIndex(([from]) => from > hour);
   const [fromHour, from] = HOURS[Math.max(0, next - 1)]!;
@@ -121,6 +126,7 @@ export function lookAt(hour: number, fog: number | undefined): SkyLook {
   const color = (of: (look: SkyLook) => Color): Color => of(from).clone().lerp(of(to), share);
   const number = (of: (look: SkyLook) => number): number => of(from) + (of(to) - of(from)) * share;
   const hill = (index: 0 | 1 | 2): Color => color((look) => look.hills[index]);
+  const zenith = color((look) => look.zenith);
   return {
     name: (share < 0.5 ? from : to).name,
     sunDirection: sunAt(hour),
@@ -130,13 +136,14 @@ export function lookAt(hour: number, fog: number | undefined): SkyLook {
     groundLight: color((look) => look.groundLight),
     ambientIntensity: number((look) => look.ambientIntensity),
     exposure: number((look) => look.exposure),
-    zenith: color((look) => look.zenith),
+    zenith,
     middle: color((look) => look.middle),
-    horizon: color((look) => look.horizon),
+    horizon: fog === 0 ? color((look) => look.middle).lerp(zenith, 0.5) : color((look) => look.horizon),
     glow: color((look) => look.glow),
     cloud: color((look) => look.cloud),
     cloudShade: color((look) => look.cloudShade),
     stars: number((look) => look.stars),
+    haze: fog === 0 ? 0 : 1,
     seaNear: color((look) => look.seaNear),
     seaFar: color((look) => look.seaFar),
     land: color((look) => look.land),

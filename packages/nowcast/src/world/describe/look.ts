@@ -18,7 +18,7 @@ export interface Figure {
 
 /** A model from the world's folder, and how an entity shows it. */
 export interface ModelLook {
-  /** A path such as `assets/door.glb`: the name of an `Asset` in the definition. */
+  /** A path such as `assets/door.glb`: the name of an `Asset` in the definition, or a model of the kit: `@nowcast/kit/tree`. */
   readonly name: string;
   /** Factors on the model's size along its own axes, in addition to the entity's own scale. */
   readonly scale: Vector;
@@ -143,10 +143,10 @@ function isModelScale(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MODEL_SCALE_MAX;
 }
 
-/** Names of files in a world's folder begin with `assets/`; any other name is invalid. */
+/** Names of files in a world's folder begin with `assets/`, and models of the kit with `@nowcast/kit/`; other names are invalid. */
 function readAssetName(value: unknown): string | undefined {
   const name = readName(value);
-  return name?.startsWith("assets/") ? name : undefined;
+  return name !== undefined && /^(assets|@nowcast\/kit)\//.test(name) ? name : undefined;
 }
 
 /** Reads a name. The name must not be empty, or longer than a world allows. */
