@@ -41,7 +41,7 @@ function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seco
 
 function placeEntities({ connection, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
   if (connection) return connection.place(seconds, avatar.hidden);
-  backdrop.animate(picture.seconds);
+  backdrop.animate(picture.motionSeconds);
   scene.animate(seconds);
 }
 

@@ -3,22 +3,82 @@ import {
   type DrawnKind,
   describeBody,
   type Pose,
+  type PoseSource,
   type WorldScene,
 } from "@nowcast/three/internal";
 import type { Vector } from "nowcast/internal";
 import type { PerspectiveCamera } from "three";
 
 const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;
-const GRASS = 0x8fa87a;
 const FIRST_ID = 1_000_000;
 const EDGE = 0.7;
+const SEA = -3.2;
 
 const GROUND: DrawnKind = {
   ...kind("ground", { motion: "fixed", shape: "box", size: [60, 2, 60] }),
-  look: { sea: -3.2 },
+  look: { sea: SEA },
 };
+const PATH: DrawnKind = kind("path", { motion: "fixed", shape: "box", size: [1, 1, 1] });
 const BLOCK: DrawnKind = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
 const PERSON: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
+
+/** Models of the kit around the blocks: their height, and for each one x, z and scale. */
+const SCENERY: readonly (readonly [string, number, readonly (readonly [number, number, number])[]])[] = [
+  [
+    "tree",
+    3.75,
+    [
+      [-9, -9, 1.25],
+      [8.6, -10.5, 1.4],
+      [13, -5, 1.1],
+      [-14.5, -4, 1.3],
+      [-3.4, -14, 1.2],
+      [15, 8, 1.2],
+    ],
+  ],
+  [
+    "pine",
+    4.26,
+    [
+      [-11.6, -11, 1.1],
+      [-6, -12, 0.9],
+      [11, -12.6, 1.2],
+      [3, -15, 1.1],
+      [-15.5, 6, 1],
+      [16.5, 2, 1],
+    ],
+  ],
+  [
+    "bush",
+    0.86,
+    [
+      [-7.4, -8, 1.2],
+      [7, -8.8, 1.3],
+      [11.6, -3.6, 1.1],
+      [-12.4, -2.6, 1.3],
+      [-1.6, -12.6, 1.2],
+    ],
+  ],
+  [
+    "rock",
+    0.83,
+    [
+      [9.8, -7.6, 1.2],
+      [-10.2, -6.6, 1.1],
+      [13.6, 3.6, 1],
+      [-6.4, 6.6, 0.8],
+    ],
+  ],
+  [
+    "lamp",
+    3.1,
+    [
+      [-7.2, 0.6, 1],
+      [7.6, 0.4, 1],
+    ],
+  ],
+  ["bench", 0.89, [[2.6, -8, 1]]],
+];
 
 function kind(name: string, body: Record<string, unknown>): DrawnKind {
   return { name, body, walker: undefined, look: undefined };
@@ -31,12 +91,26 @@ interface Walker {
   readonly start: number;
 }
 
+/** Two people who throw a block to each other: where they stand, and the times of a throw and of a pause, in seconds. */
+const THROWERS = [
+  { x: -2.6, z: 4.3, color: 0xe0604f },
+  { x: 2.7, z: 3.7, color: 0x3c8fd0 },
+] as const;
+const FLIGHT_S = 0.95;
+const HOLD_S = 1.5;
+const CHEST_M = 1.05;
+const ARM_M = 0.62;
+
 /** An animated background of the start screen, generated here: the page connects to nothing before the user enters. */
-export class Backdrop {
+export class Backdrop implements PoseSource {
   readonly focus = { x: 0, y: 0.8, z: 0 };
   readonly #walkers: Walker[] = [];
   readonly #pose = createPose();
+  readonly #throwers: number[] = [];
+  #ball = 0;
+  #holder: number | undefined;
   #nextId = FIRST_ID;
+  #seconds = 0;
   readonly #scene: WorldScene;
 
   constructor(scene: WorldScene) {
@@ -45,25 +119,33 @@ export class Backdrop {
 
   show(): void {
     this.hide();
-    this.#add(GROUND, GRASS, { ...createPose(), y: -1 });
-    this.#pyramid(0, -0.4, 5);
-    this.#stack(-4.6, -3.2, 4, 0.35);
-    this.#stack(4.9, -2.6, 3, -0.3);
-    this.#stack(5.3, 2.3, 1, 0.8);
-    this.#stack(-5.4, 2.2, 2, 0.2);
-    this.#walker(0x3c8fd0, 4.2, 1.35, 0.4);
-    this.#walker(0xe0604f, 6.3, 2.9, 2.5);
-    this.#walker(0x5cae6b, 4.9, -1.5, 4.4);
+    this.#add(GROUND, 0x86a866, { ...createPose(), y: -1 });
+    this.#path(0, 8, 2.4, 14);
+    this.#path(0, 2.6, 13, 2.2);
+    this.#pyramid(0, -1.6, 5);
+    this.#stack(-5.2, -3.8, 4, 0.35);
+    this.#stack(5.4, -3.6, 3, -0.3);
+    this.#stack(5.9, 1.6, 1, 0.8);
+    this.#stack(-5.8, 1.4, 2, 0.2);
+    this.#plant();
+    this.#walker(0x5cae6b, 4.9, -1.35, 4.4);
+    this.#walker(0xf2b134, 6.9, 2.6, 2.5);
+    for (const { x, z, color } of THROWERS) {
+      this.#throwers.push(this.#add(PERSON, color, { ...createPose(), x, y: 0.9, z, ...facing(x) }));
+    }
+    this.#ball = this.#add(BLOCK, PALETTE[1], createPose());
   }
 
   hide(): void {
     this.#scene.clear();
-    this.#walkers.length = 0;
+    this.#walkers.length = this.#throwers.length = 0;
+    this.#holder = undefined;
     this.#nextId = FIRST_ID;
   }
 
-  /** All figures walk in circles, each at a different speed. */
+  /** Some figures walk in circles, and two throw a block to each other. With the same time, all stand still. */
   animate(seconds: number): void {
+    this.#seconds = seconds;
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
       const yaw = -angle + (speed > 0 ? Math.PI : 0);
@@ -74,6 +156,35 @@ export class Backdrop {
       this.#pose.qw = Math.cos(yaw / 2);
       this.#scene.crowd.place(id, this.#pose);
     }
+    const { side, share } = throwAt(seconds);
+    const holder = share === 0 ? this.#throwers[side] : undefined;
+    if (holder !== this.#holder) {
+      this.#hold(this.#holder, false);
+      this.#hold(holder, true);
+      this.#holder = holder;
+    }
+    this.#scene.placeProps(this);
+  }
+
+  /** The pose of the thrown block; nothing else moves by itself. */
+  pose(id: number, out: Pose): boolean {
+    if (id !== this.#ball) return false;
+    const { side, share } = throwAt(this.#seconds);
+    const [from, to] = [THROWERS[side], THROWERS[side === 0 ? 1 : 0]];
+    const way = Math.hypot(to.x - from.x, to.z - from.z);
+    const along = ARM_M + (way - 2 * ARM_M) * share;
+    out.x = from.x + ((to.x - from.x) * along) / way;
+    out.y = CHEST_M + 6 * share * (1 - share);
+    out.z = from.z + ((to.z - from.z) * along) / way;
+    const turn = share * Math.PI;
+    out.qx = Math.sin(turn / 2);
+    out.qy = out.qz = 0;
+    out.qw = Math.cos(turn / 2);
+    return true;
+  }
+
+  hasJumped(): boolean {
+    return false;
   }
 
   /**
@@ -81,14 +192,54 @@ export class Backdrop {
    * card on wide screens, and above it on tall screens.
    */
   aim(camera: PerspectiveCamera, seconds: number): void {
-    const angle = 0.55 + Math.sin(seconds * 0.05) * 0.5;
+    const angle = 0.34 + Math.sin(seconds * 0.05) * 0.3;
     const wide = camera.aspect > 1;
-    const distance = wide ? 12.5 : 16;
-    camera.position.set(Math.sin(angle) * distance, wide ? 3.7 : 5.2, Math.cos(angle) * distance);
-    camera.lookAt(0, 1.1, 0);
-    if (wide) camera.rotateY(0.26);
-    else camera.rotateX(-0.3);
+    const distance = wide ? 12 : 15;
+    camera.position.set(Math.sin(angle) * distance, wide ? 2.1 : 3.2, Math.cos(angle) * distance);
+    camera.lookAt(0, 1.7, 0);
+    if (wide) camera.rotateY(0.24);
+    else camera.rotateX(-0.24);
     camera.updateMatrixWorld();
+  }
+
+  #hold(person: number | undefined, isHolding: boolean): void {
+    const member = person === undefined ? undefined : this.#scene.crowd.get(person);
+    if (member) this.#scene.crowd.change({ ...member.body, holding: isHolding ? this.#ball : undefined });
+  }
+
+  #plant(): void {
+    for (const [model, height, places] of SCENERY) {
+      const of: DrawnKind = {
+        ...kind(model, { motion: "fixed", shape: "box", size: [0.5, height, 0.5] }),
+        look: { model: `@nowcast/kit/${model}` },
+      };
+      for (const [index, [x, z, scale]] of places.entries()) {
+        const yaw = index * 2.1;
+        const pose = {
+          ...createPose(),
+          x,
+          y: (height / 2) * scale,
+          z,
+          qy: Math.sin(yaw / 2),
+          qw: Math.cos(yaw / 2),
+        };
+        this.#add(of, 0xffffff, pose, [scale, scale, scale]);
+      }
+    }
+    const boat: DrawnKind = {
+      ...kind("boat", { motion: "fixed", shape: "box", size: [1.2, 0.8, 3.2] }),
+      look: { model: "@nowcast/kit/boat" },
+    };
+    this.#add(
+      boat,
+      0xffffff,
+      { ...createPose(), x: 12, y: SEA + 0.3, z: -44, qy: 0.4, qw: 0.917 },
+      [1.8, 1.8, 1.8],
+    );
+  }
+
+  #path(x: number, z: number, width: number, depth: number): void {
+    this.#add(PATH, 0xd9c9a3, { ...createPose(), x, y: 0.006, z }, [width, 0.012, depth]);
   }
 
   #pyramid(x: number, z: number, layers: number): void {
@@ -120,12 +271,24 @@ export class Backdrop {
     this.#walkers.push({ id, radius, speed, start });
   }
 
-  #add(of: DrawnKind, color: number, pose: Pose): number {
+  #add(of: DrawnKind, color: number, pose: Pose, scale: Vector = UNSCALED): number {
     const id = this.#nextId++;
-    const entity = { id, kind: of, scale: UNSCALED, parent: undefined, attributes: { color } };
+    const entity = { id, kind: of, scale, parent: undefined, attributes: { color } };
     this.#scene.add(describeBody(entity), pose, undefined);
     return id;
   }
+}
+
+/** Who holds the block or has thrown it, and the share of its flight; 0 while it is held. */
+function throwAt(seconds: number): { readonly side: 0 | 1; readonly share: number } {
+  const turn = Math.floor(seconds / (HOLD_S + FLIGHT_S));
+  const since = seconds - turn * (HOLD_S + FLIGHT_S);
+  return { side: turn % 2 === 0 ? 0 : 1, share: Math.max(0, (since - HOLD_S) / FLIGHT_S) };
+}
+
+/** The turn of a person on one side who looks at the other side. */
+function facing(x: number): Pick<Pose, "qy" | "qw"> {
+  return x < 0 ? { qy: -Math.SQRT1_2, qw: Math.SQRT1_2 } : { qy: Math.SQRT1_2, qw: Math.SQRT1_2 };
 }
 
 const UNSCALED: Vector = [1, 1, 1];

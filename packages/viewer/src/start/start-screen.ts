@@ -24,6 +24,17 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
+  /** Loads the pictures of the cards that come near the window. */
+  readonly #nearCards = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
+        target.src = target.dataset["picture"] ?? "";
+        this.#nearCards.unobserve(target);
+      }
+    },
+    { root: this.#screen, rootMargin: "60px" },
+  );
   /** The names of the worlds that the server offers. */
   #offered: readonly string[] = [];
   /** Whether no room was named yet. The screen then offers the room of the first world. */
@@ -136,7 +147,9 @@ export class StartScreen {
       button.append(initial);
     } else {
       const image = document.createElement("img");
-      Object.assign(image, { src: picture.pathname, alt: "", width: 480, height: 270 });
+      Object.assign(image, { alt: "", width: 480, height: 270 });
+      image.dataset["picture"] = picture.pathname;
+      this.#nearCards.observe(image);
       button.append(image);
     }
     const title = document.createElement("b");

@@ -28,6 +28,8 @@ it("each_world_of_the_start_page_has_a_picture_and_a_goal_and_one_click_enters_i
       const images = [...document.querySelectorAll<HTMLImageElement>("#worlds img")];
       return images.length > 0 && images.every(({ naturalWidth }) => naturalWidth > 0);
     });
+  // Pictures are loaded when their cards come near the window.
+  for (const card of await cards.all()) await card.scrollIntoViewIfNeeded();
   await waitFor("the pictures", isDrawn);
   const texts = await cards.allTextContents();
   expect(await page.locator("#worlds img").count()).toBe(texts.length);
