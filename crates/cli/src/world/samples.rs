@@ -68,7 +68,7 @@ impl Sample {
         match self {
             Sample::Minimal => packed!("minimal": "world.luau", "tests/ball.luau"; "assets/picture.jpg"),
             Sample::Playground => packed!(
-                "playground": "world.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.jpg"
+                "playground": "world.luau", "garden.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.jpg"
             ),
             Sample::Football => {
                 packed!("football": "world.luau", "pitch.luau", "robot.luau", "tests/match.luau"; "assets/picture.jpg")
