@@ -46,6 +46,37 @@ fn all_modules_of_the_library_fit_into_one_world() {
 }
 
 #[test]
+fn the_survey_of_a_large_area_is_read_back_within_a_step() {
+    let text = "
+        local world, npc = require('@nowcast/world'), require('@nowcast/npc')
+        local function block(name, size)
+            return world.kind(name, { body = { motion = 'fixed', shape = 'box', size = size } })
+        end
+        local Floor, Block = block('floor', vector.create(80, 1, 80)), block('block', vector.create(48, 4, 40))
+        npc.setup { at = vector.create(0, 2, 0), size = vector.create(48, 4, 48), cell = 0.5 }
+        world.state { ways = 0 }
+        world.on('start', function()
+            Floor:spawn { at = vector.create(0, -0.5, 0) }
+            Block:spawn { at = vector.create(0, 2, 4) }
+        end)
+        world.on('step', function()
+            if world.tick() > 2 and npc.path(vector.create(-23, 0, -23), vector.create(23, 0, -23)) then
+                world.state.ways += 1
+            end
+        end)";
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).unwrap();
+    for _ in 0..5 {
+        live.step();
+    }
+    live.reload(Sources::of_main(&format!("{text} -- again"))).unwrap();
+    for _ in 0..3 {
+        live.step();
+    }
+    assert_eq!(live.world().scene().state("ways").and_then(Value::as_f64), Some(5.0));
+    assert_eq!(live.stats().faults, 0);
+}
+
+#[test]
 fn rounds_write_nothing_on_screens_unless_the_author_asks_for_it() {
     let world = "require('@nowcast/rounds').setup { players = 2, countdown = 2, seconds = 5 }";
     let case = "
