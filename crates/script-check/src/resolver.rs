@@ -96,7 +96,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         // A reload keeps `world.state`.
-        if self.scopes[0].get(&name.text) == Some(&Type::World) {
+        if matches!(self.scopes[0].get(&name.text), Some(Type::World | Type::State)) {
             return;
         }
         let message = format!(

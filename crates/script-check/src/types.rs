@@ -134,7 +134,12 @@ impl Type {
 
     /// The type of the result of a call. `first` is the type of the first argument after the subject.
     pub(crate) fn returned(&self, first: &Type) -> Type {
-        let Type::Function(subject, name) = self else { return Type::Unknown };
+        let (subject, name) = match self {
+            Type::Function(subject, name) => (subject, name),
+            // `world.state { … }` sets first values, and returns `world.state`.
+            Type::State => return Type::State,
+            _ => return Type::Unknown,
+        };
         match (subject.as_ref(), name.as_str()) {
             (Type::World, "players" | "programs") => Type::List(Box::new(Type::Player)),
             (Type::World, "tagged" | "overlap") => Type::List(Box::new(Type::Entity(None))),

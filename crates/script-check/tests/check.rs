@@ -463,6 +463,8 @@ fn a_local_that_no_function_changes_is_not_reported() {
         "--[[ local a = 1 ]]\nlocal function f() world.state.a = 2 end",
         "local world = require('@nowcast/world')\nlocal function f() world.state.kicks += 1 end",
         "local world = require('@nowcast/world')\nlocal function f() table.insert(world.state.log, 1) end",
+        "local world = require('@nowcast/world')\nlocal s = world.state { n = 0 }\nlocal function f() s.n += 1 end",
+        "local world = require('@nowcast/world')\nlocal s = world.state\nlocal function f() s.n += 1 end",
     ] {
         assert_eq!(reset(text), [], "{text}");
     }
