@@ -37,13 +37,36 @@ fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
     (server, port)
 }
 
-/// Reads the port from a server's output.
+/// Reads the port from a server's output. If the server does not start, kills it and panics with its output.
 pub(crate) fn port_of(server: &mut Child) -> u16 {
-    let mut line = String::new();
-    let stdout = server.stdout.as_mut().expect("the standard output is piped");
-    BufReader::new(stdout).read_line(&mut line).expect("the server prints its address");
-    let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-    port.unwrap_or_else(|| panic!("no port in {line}"))
+    let mut stdout = server.stdout.take().expect("the standard output is piped");
+    let (sender, printed) = std::sync::mpsc::channel();
+    // A server whose logs are stuck neither prints its address nor ends, so another thread reads.
+    std::thread::spawn(move || {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while stdout.read(&mut byte).is_ok_and(|read| read == 1) && byte != *b"\n" {
+            line.push(byte[0]);
+        }
+        // The test may have given up.
+        let _ = sender.send((stdout, line));
+    });
+    let line = match printed.recv_timeout(PATIENCE) {
+        Ok((stdout, line)) => {
+            server.stdout = Some(stdout);
+            String::from_utf8(line).expect("the output is UTF-8")
+        }
+        Err(_) => format!("nothing within {PATIENCE:?}"),
+    };
+    let port = line.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    port.unwrap_or_else(|| {
+        let _ = server.kill();
+        let mut logs = String::new();
+        if let Some(mut stderr) = server.stderr.take() {
+            let _ = stderr.read_to_string(&mut logs);
+        }
+        panic!("the server printed no port, but {line:?}, and these logs:\n{logs}");
+    })
 }
 
 #[test]
@@ -548,13 +571,7 @@ fn no_log_at_any_level_contains_a_token() {
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()
             .expect("the program starts");
-    let mut line = String::new();
-    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let port = line
-        .trim()
-        .rsplit_once(':')
-        .and_then(|(_, port)| port.parse::<u16>().ok())
-        .expect("the server prints its port");
+    let port = port_of(&mut server);
     let claims = Claims::new(unix_time() + std::time::Duration::from_secs(600)).name("Ada");
     let token = claims.sign(&TokenKey::read(&key).unwrap()).unwrap();
     tokio::runtime::Runtime::new().unwrap().block_on(async {
