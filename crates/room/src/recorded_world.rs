@@ -170,6 +170,14 @@ impl RecordedWorld {
         Ok(())
     }
 
+    /// Takes back a durable action that the last step refused, so that the client may retry it.
+    pub(crate) fn take_back(&mut self, id: ActionId) {
+        match &mut self.recording {
+            Some(recording) => recording.take_back(id),
+            None => self.once.take_back(id),
+        }
+    }
+
     /// Calls a completion when all events so far are stored. Calls it at once if nothing is stored.
     pub(crate) fn when_kept(&mut self, then: Completion) {
         match &mut self.recording {

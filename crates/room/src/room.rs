@@ -367,9 +367,10 @@ impl Room {
     fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
         self.publish_members(&events);
-        let Self { context, world, members, chat, publishing, tick, .. } = self;
-        let step = Step::of(events.into_iter(), world.world());
+        let step = Step::of(events.into_iter(), self.world.world());
         let Step { mut world_events, refused, granted, mut kicked, banned, sent } = step;
+        let refused = self.refuse_skipped(refused);
+        let Self { context, world, members, chat, publishing, tick, .. } = self;
         for (player, refusal) in refused {
             members.refuse(context, player, &refusal);
         }

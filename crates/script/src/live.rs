@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mlua::WeakLua;
 use nowcast_world::journal::{self, Entry, ReplayError};
-use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, World};
+use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, Refusal, World};
 
 use crate::console::{Console, ConsoleStats};
 use crate::fault::{Fault, FaultKind};
@@ -307,7 +307,9 @@ impl Live {
     /// Advances the world by a step. Rolls back a new version that fails in its first steps.
     pub fn step(&mut self) {
         self.world.step();
+        let earlier = self.events.len();
         self.drain_events();
+        self.forget_skipped(earlier);
         while let Some(fault) = self.poll_fault() {
             match self.probation.take() {
                 // A value that could not be saved has been reset already, so the version need not be rolled back.
@@ -451,6 +453,21 @@ impl Live {
         while self.events.len() < events_max {
             let Some(event) = self.world.poll_event() else { break };
             self.events.push_back(event);
+        }
+    }
+
+    /// Removes the actions that a step skipped from those that a rollback applies again, because their players learn that they
+    /// were not carried out. `earlier` is the number of events before the step.
+    fn forget_skipped(&mut self, earlier: usize) {
+        let Some(probation) = &mut self.probation else { return };
+        for event in self.events.iter().skip(earlier) {
+            let Event::Refused { player: by, refusal: Refusal::NoWorkLeft { action } } = event else {
+                continue;
+            };
+            let is_it = |command: &Command| matches!(command, Command::Action { player, name, .. } if (player, name) == (by, action));
+            if let Some(last) = probation.kept.iter().rposition(is_it) {
+                probation.kept.remove(last);
+            }
         }
     }
 

@@ -409,8 +409,8 @@ impl Behaviour for Piloted {
         self.script.leave(scene, player);
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
-        self.script.action(scene, player, action, arguments);
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) -> bool {
+        self.script.action(scene, player, action, arguments)
     }
 
     fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {

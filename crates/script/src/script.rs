@@ -340,13 +340,17 @@ impl Behaviour for Script {
         );
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) -> bool {
         self.enter(scene.tick());
         self.shared.meter.note(units_of(given));
         let arguments = self.sandbox.run(|lua| {
             let declarations = self.shared.declarations.borrow();
             arguments(lua, given, declarations.action_specials(action))
         });
+        if self.shared.meter.is_exhausted() {
+            self.shared.console.note_skipped();
+            return false;
+        }
         match arguments {
             Ok(arguments) => {
                 let of = EngineCall { name: Some(action), ..EngineCall::of("action").by(player) };
@@ -359,6 +363,7 @@ impl Behaviour for Script {
             }
             Err(fault) => self.shared.console.report(fault),
         }
+        true
     }
 
     fn contact(&mut self, scene: &mut Scene, contact: &Contact) {

@@ -1,7 +1,7 @@
 //! Replacement of rules while players are in the world.
 
 use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
-use nowcast_world::{Command, PlayerId, Value, World};
+use nowcast_world::{Command, Event, PlayerId, Refusal, Value, World};
 
 const COUNTER: &str = r#"
 local world = require("@nowcast/world")
@@ -198,6 +198,32 @@ fn a_durable_action_survives_the_rollback_of_its_version() {
     // The restored rules have carried out the durable action once more.
     live.step();
     assert_eq!((sum(&live, "sold"), sum(&live, "waved")), (Some(1.0), Some(0.0)));
+}
+
+#[test]
+fn an_action_without_work_left_is_refused_and_the_rollback_does_not_carry_it_out() {
+    let mut live = Live::new(Sources::of_main(SHOP), 1, Limits::DEFAULT).unwrap();
+    live.apply(Command::join(PlayerId(1), "Ada")).unwrap();
+    live.step();
+    let toil = format!("{SHOP}\nworld.action('toil', {{}}, function() while true do end end)");
+    let tried = live.reload(Sources::of_main(&toil)).unwrap();
+    while live.poll_event().is_some() {}
+    for name in ["buy", "toil", "buy", "wave"] {
+        let arguments = Value::Map(Vec::new());
+        live.apply(Command::Action { player: PlayerId(1), name: name.into(), arguments }).unwrap();
+    }
+    live.step();
+    assert_ne!(live.version(), tried, "the version used up the work of its step");
+    live.step();
+    let refused: Vec<_> = std::iter::from_fn(|| live.poll_event())
+        .filter_map(|event| match event {
+            Event::Refused { refusal: Refusal::NoWorkLeft { action }, .. } => Some(action),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(refused, ["buy", "wave"]);
+    let sum = |name: &str| live.world().scene().state(name).and_then(Value::as_f64);
+    assert_eq!((sum("sold"), sum("waved")), (Some(1.0), Some(0.0)));
 }
 
 const UPGRADING: &str = r#"

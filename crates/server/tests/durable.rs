@@ -437,3 +437,59 @@ async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_
     assert!(health.contains("worlds are not stored") && health.contains("removed or replaced"), "{health}");
     server.stop().await;
 }
+
+/// Rules with an action that uses up the work of a step.
+const TOIL: &str = r#"
+local world = require("@nowcast/world")
+local Person = world.kind("person", { walker = {} })
+world.state { count = 0 }
+world.on("join", function(player)
+    player:spawn_avatar(Person, { at = vector.create(0, 1, 0) })
+    world.show("count", world.state.count)
+end)
+world.action("toil", {}, function() while true do end end)
+world.action("wave", {}, function() world.emit("waved", true) end)
+world.action("count", {}, function()
+    world.state.count += 1
+    world.show("count", world.state.count)
+end, { durable = true })
+"#;
+
+#[tokio::test]
+async fn an_action_that_finds_no_work_left_in_its_step_is_refused_and_may_be_repeated() {
+    let folder = Folder::new();
+    let serve = || {
+        TestServer::with(|config| {
+            config.worlds = vec![script("yard", TOIL)];
+            config.data = Some(folder.0.clone());
+        })
+    };
+    let server = serve().await;
+    let mut ada = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
+    let mut number = 0;
+    // The actions of one packet nearly always share a step.
+    while ada.view.undone.is_empty() && number < 20 {
+        number += 1;
+        ada.act("toil", &[]);
+        ada.act("wave", &[]);
+        ada.act_once(number, "count", &[]);
+        ada.until("an answer", |ada| ada.view.done.contains(&number) || ada.view.undone.contains(&number))
+            .await;
+    }
+    assert_eq!(ada.view.undone, [number]);
+    for (refused, reason) in &ada.view.refused {
+        assert!(["wave", "count"].contains(&refused.as_str()) && reason.contains("try again"), "{reason}");
+    }
+    assert_eq!(ada.view.refused.iter().filter(|(refused, _)| refused == "count").count(), 1);
+    assert!(server.metric(r#"nowcast_messages_dropped_total{reason="no_work_left"}"#) > 0.0);
+    // The refused number is not stored.
+    drop(ada);
+    server.stop().await;
+    let server = serve().await;
+    let mut ada = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
+    ada.act_once(number, "count", &[]);
+    ada.until("the repeated action", |ada| ada.view.done.contains(&number)).await;
+    let count = f64::from(number);
+    ada.until("its effect", |ada| ada.view.screen("count").and_then(Json::as_f64) == Some(count)).await;
+    server.stop().await;
+}

@@ -81,6 +81,15 @@ impl Once {
         true
     }
 
+    /// Takes back an action that was recorded in this step, because the world did not carry it out. The client may retry it.
+    pub fn take_back(&mut self, id: ActionId) {
+        let Some(numbers) = self.clients.get_mut(&id.client) else { return };
+        if !numbers.above.remove(&id.number) && id.number <= numbers.floor {
+            numbers.above.extend(id.number + 1..=numbers.floor);
+            numbers.floor = id.number.saturating_sub(1);
+        }
+    }
+
     /// Whether actions of a client are remembered.
     pub fn knows(&self, client: [u8; 16]) -> bool {
         self.clients.contains_key(&client)

@@ -130,7 +130,8 @@ impl Recorder {
     /// and only then may the client be answered. A client without an answer retries with the same id.
     ///
     /// If the world does not accept the command, the completion is dropped and the client may retry. A command that is
-    /// accepted and then refused ([`nowcast_world::Event::Refused`]) counts as done, and is refused in every replay.
+    /// accepted and then refused ([`nowcast_world::Event::Refused`]) counts as done unless the caller takes it back
+    /// ([`Recorder::take_back`]), and is refused in every replay.
     ///
     /// # Errors
     /// Fails as [`World::apply`] does. Then nothing is recorded.
@@ -158,6 +159,13 @@ impl Recorder {
         self.note_command(world.tick(), command);
         self.once.insert(id, world.tick());
         self.batch.done.push(id);
+    }
+
+    /// Takes back a durable action of the last step, because the world refused it
+    /// ([`nowcast_world::Refusal::NoWorkLeft`]). Call it before the step is flushed.
+    pub fn take_back(&mut self, id: ActionId) {
+        self.once.take_back(id);
+        self.batch.done.retain(|done| *done != id);
     }
 
     /// Records a note of the host. [`SavedWorld::notes`] contains it until a snapshot has the host's state.

@@ -91,8 +91,11 @@ pub trait Behaviour {
     fn leave(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
     /// A player triggers a declared action. `arguments` is a map that fits the declared shape: all fields are present,
-    /// quantised and within bounds.
-    fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) {}
+    /// quantised and within bounds. Returns false if the behaviour cannot run the action in this step and changed nothing; the
+    /// world then refuses the action ([`crate::Refusal::NoWorkLeft`]).
+    fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) -> bool {
+        true
+    }
 
     /// A player asks for an entity that the kind allows it to own, or has just spawned such an entity
     /// ([`crate::Command::Spawn`]). Returns whether the player gets it. A refused spawn is removed.

@@ -141,6 +141,15 @@ pub enum Refusal {
         /// The mismatch.
         misfit: MisfitError,
     },
+    /// The behaviour could not run an action, because earlier calls used up the work budget of the step. A later attempt may
+    /// succeed.
+    #[error(
+        "action {action:?} was not carried out, because the rules had used up the work of this step: try again in a moment"
+    )]
+    NoWorkLeft {
+        /// The action.
+        action: String,
+    },
     /// An edit is invalid.
     #[error("edit: {0}")]
     Edit(String),

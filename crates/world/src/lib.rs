@@ -27,8 +27,9 @@
 //!         let _ = scene.spawn_avatar(player, person, Spawn::at([0.0, 0.9, 0.0]));
 //!     }
 //!
-//!     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
+//!     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) -> bool {
 //!         let _ = scene.emit(action, To::All, Value::List(vec![player.0.into(), arguments.clone()]));
+//!         true
 //!     }
 //! }
 //!

@@ -271,8 +271,11 @@ impl World {
                     .conform_map(&arguments)
                     .map_err(|misfit| Refusal::Arguments { action: name.clone(), misfit })?;
                 scene.acts_durably = action.durable;
-                behaviour.action(scene, player, &name, &arguments);
+                let is_done = behaviour.action(scene, player, &name, &arguments);
                 scene.acts_durably = false;
+                if !is_done {
+                    return Err(Refusal::NoWorkLeft { action: name });
+                }
             }
             Command::Message { text, .. } => {
                 let text = text::sanitize(&text, CHAT_CHARS_MAX);

@@ -83,6 +83,11 @@ impl Recording {
         self.recorder.took_once(world, id, command);
     }
 
+    /// Takes back a durable action that the last step refused.
+    pub(crate) fn take_back(&mut self, id: ActionId) {
+        self.recorder.take_back(id);
+    }
+
     /// Records the data of accounts that the last step changed.
     pub(crate) fn save_accounts(&mut self, changed: BTreeMap<String, SavedData>) {
         for (account, saved) in changed {

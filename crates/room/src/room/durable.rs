@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use nowcast_limits::Addresses;
 use nowcast_store::{ActionId, Completion, Lost};
-use nowcast_world::{ApplyError, Command, PlayerId, Value};
+use nowcast_world::{ApplyError, Command, PlayerId, Refusal, Value};
 
 use super::Room;
 use super::context::RoomContext;
@@ -73,6 +73,8 @@ pub(super) struct Durable {
     newcomers: Addresses,
     /// Durable actions of this step.
     acted: Vec<Waiting>,
+    /// The actions of this step that no earlier step carried out, in their order.
+    firsts: Vec<(PlayerId, String, ActionId)>,
     /// Actions that the store has committed, or lost, since the last step.
     confirmed: Vec<Confirmed>,
 }
@@ -107,6 +109,7 @@ impl Durable {
             last: 0,
             newcomers: newcomers(players_per_address_max),
             acted: Vec::new(),
+            firsts: Vec::new(),
             confirmed: Vec::new(),
         }
     }
@@ -154,7 +157,10 @@ impl Room {
             }
             let command = Command::Action { player, name: action.clone(), arguments };
             match self.world.apply_once(id, command) {
-                Ok(()) => metrics.count_durable("first"),
+                Ok(()) => {
+                    metrics.count_durable("first");
+                    self.durable.firsts.push((player, action.clone(), id));
+                }
                 Err(ApplyError::Full { .. } | ApplyError::Input(_) | ApplyError::Pose) => {
                     metrics.drop_message("world_backlog");
                     return self.refuse_numbered(player, &action, BACKLOG, number);
@@ -194,6 +200,38 @@ impl Room {
         let is_within =
             address.is_none_or(|address| self.durable.newcomers.attempt(address, Instant::now()).is_ok());
         if is_within { Ok(()) } else { Err(NEWCOMERS.into()) }
+    }
+
+    /// Refuses the durable actions of this step for which the rules had no work left. Their numbers are not stored, so the
+    /// clients may retry them. Returns the other refusals.
+    pub(super) fn refuse_skipped(&mut self, refused: Vec<(PlayerId, Refusal)>) -> Vec<(PlayerId, Refusal)> {
+        let mut firsts = std::mem::take(&mut self.durable.firsts);
+        let mut others = Vec::new();
+        // Once the work of a step is used up, every later action is skipped. So the newest one of a name is refused first.
+        for (player, refusal) in refused.into_iter().rev() {
+            let skipped = match &refusal {
+                Refusal::NoWorkLeft { action } => {
+                    firsts.iter().rposition(|(by, name, _)| (*by, name) == (player, action))
+                }
+                _ => None,
+            };
+            let Some(skipped) = skipped else {
+                others.push((player, refusal));
+                continue;
+            };
+            let (_, action, id) = firsts.remove(skipped);
+            self.world.take_back(id);
+            // A client repeats an action without an answer, also within a step.
+            let is_it = |waiting: &Waiting| {
+                matches!(waiting, Waiting::Action { player: by, number, .. }
+                    if *by == player && u64::from(*number) == id.number)
+            };
+            self.durable.acted.retain(|waiting| !is_it(waiting));
+            let number = u32::try_from(id.number).expect("a client's number has 32 bits");
+            self.refuse_numbered(player, &action, &refusal.to_string(), number);
+        }
+        others.reverse();
+        others
     }
 
     fn refuse_numbered(&self, player: PlayerId, action: &str, reason: &str, number: u32) {

@@ -205,6 +205,13 @@ impl Members {
             WorldRefusal::Owner { request, entity, number, why } => {
                 return self.deny(context, player, (*request, *entity, *number), why);
             }
+            WorldRefusal::NoWorkLeft { action } => {
+                context.rooms.metrics.drop_message("no_work_left");
+                if let Some(member) = self.find(player) {
+                    member.client.refuse(action, &refusal.to_string(), None);
+                }
+                return;
+            }
             WorldRefusal::UnknownAction(action) | WorldRefusal::Arguments { action, .. } => action,
             _ => return,
         };

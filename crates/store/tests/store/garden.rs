@@ -22,17 +22,18 @@ impl Behaviour for Garden {
             .expect("the world has space for the entity");
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, _: &Value) {
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, _: &Value) -> bool {
         if action == "count" {
             let key = format!("count {}", player.0);
             let count = scene.state(&key).and_then(Value::as_f64).unwrap_or(0.0) as i64 + 1;
             scene.set_state(&key, count).expect("a number is small");
-            return;
+            return true;
         }
         let cube = scene.kind("cube").expect("the definition has it");
         let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
         // A full world accepts no more cubes.
         let _ = scene.spawn(cube, Spawn::at(at));
+        true
     }
 }
 

@@ -162,9 +162,10 @@ fn an_input_takes_two_bytes_for_its_yaw_and_little_more() {
 struct Counter;
 
 impl Behaviour for Counter {
-    fn action(&mut self, scene: &mut Scene, _: PlayerId, _: &str, _: &Value) {
+    fn action(&mut self, scene: &mut Scene, _: PlayerId, _: &str, _: &Value) -> bool {
         let count = scene.state("count").and_then(Value::as_f64).unwrap_or(0.0) + scene.random();
         scene.set_state("count", count).expect("a number is small");
+        true
     }
 }
 

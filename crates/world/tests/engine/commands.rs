@@ -10,8 +10,9 @@ impl Behaviour for Echo {
         scene.emit("joined", To::Player(player), Value::Nil).unwrap();
     }
 
-    fn action(&mut self, scene: &mut Scene, _: PlayerId, action: &str, arguments: &Value) {
+    fn action(&mut self, scene: &mut Scene, _: PlayerId, action: &str, arguments: &Value) -> bool {
         scene.emit(action, To::All, arguments.clone()).unwrap();
+        true
     }
 
     fn message(&mut self, _: &mut Scene, _: PlayerId, text: &str) -> bool {

@@ -108,8 +108,8 @@ impl Behaviour for Garden {
         }
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, arguments: &Value) {
-        let Some(avatar) = scene.player(player).and_then(|player| player.avatar) else { return };
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, arguments: &Value) -> bool {
+        let Some(avatar) = scene.player(player).and_then(|player| player.avatar) else { return true };
         let power = arguments.get("power").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         let from = scene.pose(avatar).unwrap_or(Pose::IDENTITY).position;
         let filter = Filter { motion: Some(Motion::Dynamic), except: Some(avatar), ..Filter::default() };
@@ -127,6 +127,7 @@ impl Behaviour for Garden {
                 .emit("kick", To::All, Value::Int(hit.entity.0.into()))
                 .expect("the value is within its limit");
         }
+        true
     }
 }
 

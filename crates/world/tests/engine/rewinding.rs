@@ -57,7 +57,7 @@ impl Behaviour for Sliding {
         }
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, _: &Value) {
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, _: &Value) -> bool {
         let now: BTreeMap<_, _> = cubes(scene).iter().map(|id| (*id, scene.pose(*id).unwrap())).collect();
         scene.rewind(player).expect("the world remembers");
         assert_eq!(scene.rewind(player), Err(SceneError::Rewound));
@@ -81,6 +81,7 @@ impl Behaviour for Sliding {
         assert_eq!(scene.seen_pose(avatar), scene.pose(avatar), "oneself is seen at once");
         scene.end_rewind();
         self.seen.borrow_mut().push(seen);
+        true
     }
 }
 

@@ -23,12 +23,13 @@ impl Behaviour for Hall {
         scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 0.0])).expect("the world has space");
     }
 
-    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, arguments: &Value) {
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, _: &str, arguments: &Value) -> bool {
         let avatar = scene.player(player).and_then(|player| player.avatar).expect("there is an avatar");
         for name in ["speed", "jump", "frozen"] {
             let value = arguments.get(name).cloned().expect("the action has this argument");
             scene.set_attribute(avatar, name, value).expect("the walker is adjustable");
         }
+        true
     }
 }
 

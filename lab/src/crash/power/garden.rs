@@ -30,16 +30,17 @@ impl Behaviour for Garden {
         scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 8.0])).expect("there is room");
     }
 
-    fn action(&mut self, scene: &mut Scene, _: PlayerId, action: &str, _: &Value) {
+    fn action(&mut self, scene: &mut Scene, _: PlayerId, action: &str, _: &Value) -> bool {
         if action == "count" {
             let count = counted(scene) + 1;
             scene.set_state("count", i64::try_from(count).unwrap_or(i64::MAX)).expect("a number is small");
-            return;
+            return true;
         }
         let cube = scene.kind("cube").expect("the definition has this kind");
         let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
         // A full world accepts no more cubes, which is not an error here.
         let _ = scene.spawn(cube, Spawn::at(at));
+        true
     }
 }
 
