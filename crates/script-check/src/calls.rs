@@ -101,7 +101,10 @@ impl Resolver<'_> {
                 "action `{name}` has no binding, so no page offers it; add {{ key = \"f\", label = \"{name}\" }} as its last \
                  argument, or {{}} if only programs do it"
             ),
-            Some(Some(fields)) if !fields.is_empty() && !fields.contains(&"key") => {
+            Some(Some(fields))
+                if !["key", nowcast_script::BACK_END].iter().any(|field| fields.contains(field))
+                    && !fields.is_empty() =>
+            {
                 format!(
                     "action `{name}` has no `key`, so no page offers it; add key = \"f\", or another letter"
                 )

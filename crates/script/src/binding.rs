@@ -39,6 +39,9 @@ const KEYS_MAX: usize = 4;
 /// The field that declares an action durable.
 const DURABLE: &str = "durable";
 
+/// The field of a binding that reserves an action for programs outside the room. Hosts refuse the action from clients.
+pub const BACK_END: &str = "back_end";
+
 /// Reads a binding. Returns the value that clients receive (the `hint` of the definition), the named kinds, and whether
 /// the action is durable. A field that names an argument must name a declared one; clients receive kinds by their
 /// names.
@@ -66,9 +69,12 @@ pub(crate) fn read_binding(
     fields.number("rise")?;
     read_prediction(fields)?;
     let durable = fields.truth(DURABLE)?.unwrap_or(false);
+    if fields.truth(BACK_END)? == Some(true) && fields.luau("key")? != Luau::Nil {
+        return Err(fields.expected(BACK_END, "no key beside it", "one"));
+    }
     fields.nothing_else(&[
         "key", "label", "charge", "pitch", "target", "aim", "grid", "of", "reach", "needs", "unless",
-        "predict", "speed", "rise", DURABLE,
+        "predict", "speed", "rise", DURABLE, BACK_END,
     ])?;
     let of = read_kinds(fields)?;
     let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.binding"))?;

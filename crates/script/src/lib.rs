@@ -84,6 +84,7 @@ pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
     Assets, asset_kind, missing_assets, unknown_names,
 };
+pub use binding::BACK_END;
 pub use console::{Console, ConsoleStats};
 pub use define::ARRIVE;
 pub use fault::{Fault, FaultKind};

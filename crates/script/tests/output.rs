@@ -127,6 +127,13 @@ fn events_of_a_durable_action_are_marked_but_its_hint_is_not() {
 }
 
 #[test]
+fn an_action_of_the_back_end_has_no_key() {
+    let fault = load("world.action('award', {}, function() end, { back_end = true, key = 'e' })");
+    let text = fault.err().expect("the key is refused").to_string();
+    assert!(text.contains("award.back_end: expected no key beside it"), "{text}");
+}
+
+#[test]
 fn durable_accepts_only_booleans() {
     let fault = load("world.action('buy', {}, function() end, { durable = 1 })");
     let text = fault.map(drop).unwrap_err();

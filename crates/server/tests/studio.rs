@@ -21,6 +21,7 @@ world.on("start", function()
 end)
 world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(0, 0.92, 20) }) end)
 world.action("count", {}, function() world.state.count += 1 end)
+world.action("award", {}, function() world.state.count += 100 end, { back_end = true })
 world.action("read", {}, function(player) world.emit("state", { count = world.state.count, extra = tostring(world.state.extra) }) end)
 "#;
 
@@ -273,6 +274,13 @@ async fn edits_reach_clients_and_rules_and_actions_run_as_a_player() {
     assert_eq!(audit["entries"][0]["action"], "commands");
     post(&server, "rooms/yard/act", json!({ "player": ada.id, "action": "count" })).await;
     until(&server, "rooms/yard/state", |state| state["state"]["count"] == 44).await;
+    ada.act("award", &[]).await;
+    ada.until_view("the refusal", |view| {
+        view.refused.iter().any(|(action, reason)| action == "award" && reason.contains("back end"))
+    })
+    .await;
+    post(&server, "rooms/yard/act", json!({ "player": ada.id, "action": "award" })).await;
+    until(&server, "rooms/yard/state", |state| state["state"]["count"] == 144).await;
     for (player, action, refused) in [(ada.id, "fly", (409, "refused")), (99, "count", (404, "not_found"))] {
         let body = json!({ "player": player, "action": action }).to_string();
         let (status, json) = send(&server, "POST", "rooms/yard/act", JSON, &body).await;

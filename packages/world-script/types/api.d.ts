@@ -378,7 +378,7 @@ declare module "@nowcast/world" {
     leave?: "release" | "keep" | "despawn";
   }
 
-  /** `key` is a letter or a digit, "left" or "right" (mouse), or a list of at most 4 of these; each triggers the action. `label` is a word or two. `charge`, `pitch`, `target` and `aim` each name an argument of the action. `charge` grows from the argument's minimum to the maximum while the player holds the key, within a second. `pitch` receives how far up the player looks. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `aim` receives the place within `reach` at which the player points: a `"vector"`, or, if `grid` gives the cells' edge length, the middle of a free cell, which the page then shows. `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the page offers the action while the attribute is set, or while the attribute is not set (nil, false, 0 and empty text count as not set). With `durable = true` an action happens exactly once and is never lost; with `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) pages show the effect on the hands or the avatar at once: see "Actions". */
+  /** `key` is a letter or a digit, "left" or "right" (mouse), or a list of at most 4 of these; each triggers the action. `label` is a word or two. `charge`, `pitch`, `target` and `aim` each name an argument of the action. `charge` grows from the argument's minimum to the maximum while the player holds the key, within a second. `pitch` receives how far up the player looks. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `aim` receives the place within `reach` at which the player points: a `"vector"`, or, if `grid` gives the cells' edge length, the middle of a free cell, which the page then shows. `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the page offers the action while the attribute is set, or while the attribute is not set (nil, false, 0 and empty text count as not set). With `durable = true` an action happens exactly once and is never lost; with `back_end = true` clients cannot run the action, but your own back end can (`act` of the studio interface); with `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) pages show the effect on the hands or the avatar at once: see "Actions". */
   export interface BindingFields {
     key?: string | readonly string[];
     label?: string;
@@ -392,6 +392,7 @@ declare module "@nowcast/world" {
     needs?: string;
     unless?: string;
     durable?: boolean;
+    back_end?: boolean;
     predict?: "grab" | "throw" | "launch";
     speed?: number;
     rise?: number;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use nowcast_script::BACK_END;
 use nowcast_world::text::sanitize;
-use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};
+use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId, Value};
 
 use super::chat::WORLD_IS_BUSY;
 use super::{Member, Room};
@@ -12,6 +13,9 @@ use crate::client_handle::ClientHandle;
 use crate::editor_command::{is_command, is_for_all};
 use crate::player_command::PlayerCommand;
 use crate::session::input_buffer::DueStep;
+
+/// The answer to an action that the rules reserve for programs outside the room.
+const OF_BACK_END: &str = "only the server's back end may run this action: it was not carried out";
 
 impl Room {
     /// Applies the commands of all players to the world.
@@ -76,6 +80,10 @@ impl Room {
                 members.refuse_lines(chat.flush(context, world, now));
                 return members.rename(context, world, client, id, name);
             }
+            PlayerCommand::Act { action, number, .. } if self.is_of_back_end(&action) => {
+                self.context.rooms.metrics.drop_message("action_refused");
+                return client.refuse(&action, OF_BACK_END, number.map(|numbered| numbered.number));
+            }
             PlayerCommand::Act { action, arguments, .. } if self.arrive(client, id, &action, &arguments) => {
                 return;
             }
@@ -101,6 +109,12 @@ impl Room {
         if !self.context.count(self.world.apply(command.into_world(id))) {
             client.refuse_command(&subject, WORLD_IS_BUSY);
         }
+    }
+
+    /// Whether the rules reserve an action for programs outside the room.
+    fn is_of_back_end(&self, action: &str) -> bool {
+        let declared = self.world.world().scene().definition().action(action);
+        declared.is_some_and(|action| action.hint.get(BACK_END) == Some(&Value::Bool(true)))
     }
 
     /// Runs a line that is a command for the server. Queues every other line of chat, and the commands of a world that declares
