@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+use ring::hmac;
 use ring::rand::SecureRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -90,12 +91,7 @@ impl TokenKey {
     /// [`KeyError::Short`] below 32 bytes. [`KeyError::NotSecret`] for a public key in one of its usual forms, because
     /// anyone who knows the key could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
-        if secret.len() < SECRET_BYTES_MIN {
-            return Err(KeyError::Short { length: secret.len() });
-        }
-        if let Some(what) = public_or_weak(secret) {
-            return Err(KeyError::NotSecret(what));
-        }
+        check_secret(secret)?;
         let (verifying, signing) = (DecodingKey::from_secret(secret), EncodingKey::from_secret(secret));
         Ok(TokenKey { algorithm: Algorithm::HS256, verifying, signing: Some(signing) })
     }
@@ -106,7 +102,7 @@ impl TokenKey {
     /// # Errors
     /// If the text is neither an Ed25519 key nor a secret.
     pub fn parse(text: &str) -> Result<TokenKey, KeyError> {
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = trimmed(text);
         if text.contains("-----BEGIN PRIVATE KEY-----") {
             let der =
                 PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(|_| KeyError::NotEd25519)?;
@@ -117,12 +113,8 @@ impl TokenKey {
             let key = der.strip_prefix(&ED25519_PREFIX).filter(|key| key.len() == 32);
             let verifying = DecodingKey::from_ed_der(key.ok_or(KeyError::NotEd25519)?);
             Ok(TokenKey { algorithm: Algorithm::EdDSA, verifying, signing: None })
-        } else if text.contains(char::is_whitespace) {
-            // A line of OpenSSH, a list of users or a letter is not a secret, because a secret is one word.
-            Err(KeyError::NotSecret("a text with white space in it"))
-        } else if text.contains(char::is_control) {
-            Err(KeyError::NotSecret("a text with control characters in it"))
         } else {
+            check_word(text)?;
             TokenKey::secret(text.as_bytes())
         }
     }
@@ -132,19 +124,7 @@ impl TokenKey {
     /// # Errors
     /// If the file cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<TokenKey, KeyError> {
-        let fail = |error| KeyError::File { path: path.display().to_string(), error };
-        // Opening a pipe would wait for its writer, so the type of the file is checked first.
-        if !std::fs::metadata(path).map_err(fail)?.is_file() {
-            return Err(fail(std::io::Error::other("it is not a regular file")));
-        }
-        let file = std::fs::File::open(path).map_err(fail)?;
-        let mut text = String::new();
-        // Some special files report the size 0 and never end.
-        file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fail)?;
-        if text.len() as u64 > FILE_BYTES_MAX {
-            return Err(fail(std::io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
-        }
-        TokenKey::parse(&text)
+        TokenKey::parse(&read_file(path)?)
     }
 
     /// Whether the key can sign tokens. A public key cannot.
@@ -171,6 +151,82 @@ impl TokenKey {
     pub(super) fn signing(&self) -> Option<&EncodingKey> {
         self.signing.as_ref()
     }
+}
+
+/// A secret that signs this program's requests to another program, by HMAC-SHA256.
+#[derive(Clone)]
+pub struct SigningSecret(hmac::Key);
+
+impl SigningSecret {
+    /// Parses a key file with a secret, which is one word; see [`TokenKey::parse`].
+    ///
+    /// # Errors
+    /// If the text is not a secret.
+    pub fn parse(text: &str) -> Result<SigningSecret, KeyError> {
+        let text = trimmed(text);
+        check_word(text)?;
+        check_secret(text.as_bytes())?;
+        Ok(SigningSecret(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes())))
+    }
+
+    /// Reads a secret from a file; see [`parse`](Self::parse).
+    ///
+    /// # Errors
+    /// If the file cannot be read or holds no secret.
+    pub fn read(path: &Path) -> Result<SigningSecret, KeyError> {
+        SigningSecret::parse(&read_file(path)?)
+    }
+
+    /// Returns the signature of a message in hexadecimal digits.
+    #[must_use]
+    pub fn sign(&self, message: &[u8]) -> String {
+        hmac::sign(&self.0, message).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for SigningSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningSecret(..)")
+    }
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim()
+}
+
+fn check_secret(secret: &[u8]) -> Result<(), KeyError> {
+    if secret.len() < SECRET_BYTES_MIN {
+        return Err(KeyError::Short { length: secret.len() });
+    }
+    public_or_weak(secret).map_or(Ok(()), |what| Err(KeyError::NotSecret(what)))
+}
+
+/// Refuses a line of OpenSSH, a list of users or a letter, because a secret is one word.
+fn check_word(text: &str) -> Result<(), KeyError> {
+    if text.contains(char::is_whitespace) {
+        Err(KeyError::NotSecret("a text with white space in it"))
+    } else if text.contains(char::is_control) {
+        Err(KeyError::NotSecret("a text with control characters in it"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Reads the text of a key file.
+fn read_file(path: &Path) -> Result<String, KeyError> {
+    let fail = |error| KeyError::File { path: path.display().to_string(), error };
+    // Opening a pipe would wait for its writer, so the type of the file is checked first.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(fail(std::io::Error::other("it is not a regular file")));
+    }
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let mut text = String::new();
+    // Some special files report the size 0 and never end.
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fail)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(fail(std::io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
+    }
+    Ok(text)
 }
 
 /// Describes a text that is public, or too easy to guess to be a secret.

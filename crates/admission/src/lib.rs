@@ -35,7 +35,7 @@ mod token;
 mod used;
 
 pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
-pub use key::{KeyError, TokenKey, new_secret};
+pub use key::{KeyError, SigningSecret, TokenKey, new_secret};
 pub use limits::Limits;
 pub use nowcast_limits::{Crowded, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};

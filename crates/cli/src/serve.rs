@@ -18,11 +18,11 @@ use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::carrier::CarrierLayer;
 use nowcast::endpoint::addresses_of_this_machine;
-use nowcast_server::admission::{Network, Policy, parse_origin};
+use nowcast_server::admission::{KeyError, Network, Policy, SigningSecret, parse_origin};
 use nowcast_server::store::Retention;
 use nowcast_server::{
-    CertificateConfig, Checker, Config, Exposed, Limits, Rules, Server, Timeouts, WorldConfig,
-    parse_base_path,
+    CertificateConfig, Checker, Config, Exposed, Limits, Rules, Server, Timeouts, WebhookConfig, WebhookUrl,
+    WorldConfig, parse_base_path,
 };
 use tracing::warn;
 
@@ -217,6 +217,14 @@ pub(crate) struct Args {
     #[cfg(feature = "cluster")]
     #[arg(long, requires = "cluster")]
     cluster_commands: bool,
+
+    /// URL of your back end, which receives joins, leaves, chat, events and ends of all rooms (docs/how-to/back-end.md)
+    #[arg(long, value_name = "URL", requires = "webhook_key_file")]
+    webhook: Option<WebhookUrl>,
+
+    /// File with the secret that signs the webhook's requests (`nowcast token --make-key` makes one)
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    webhook_key_file: Option<PathBuf>,
 
     /// Hours of history that stored worlds keep (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
@@ -436,6 +444,10 @@ fn config(args: Args) -> anyhow::Result<Config> {
         bytes_max: args.keep_mb.saturating_mul(1 << 20),
     };
     let docs = args.docs.map(documents).transpose()?;
+    let webhook = args.webhook.zip(args.webhook_key_file);
+    let webhook = webhook
+        .map(|(url, file)| Ok::<_, KeyError>(WebhookConfig::new(url, SigningSecret::read(&file)?)))
+        .transpose()?;
     #[cfg(feature = "cluster")]
     let cluster = args.cluster.map(|addresses| nowcast_server::cluster::ClusterConfig {
         addresses,
@@ -462,6 +474,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         #[cfg(feature = "cluster")]
         cluster,
         docs,
+        webhook,
         retention,
         port: args.port,
         io_threads: args.io_threads.unwrap_or(defaults.io_threads),

@@ -14,7 +14,7 @@ use nowcast_session::{CloseCode, Closed, Config, Session};
 
 pub use address::BadAddress;
 pub use error::ConnectError;
-pub use trust::Trust;
+pub use trust::{Trust, https_config};
 
 use crate::acceptor::limits_of;
 use crate::carrier::{CarrierKind, CarrierLayer};

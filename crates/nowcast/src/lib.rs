@@ -69,7 +69,7 @@ pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Payload,
     Phase, PutBatch, Received, RefusedPut, ShapeId, Status, StatusChanges, TypeShape, decode,
 };
-pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
+pub use connector::{BadAddress, ConnectError, Connector, Trust, connect, https_config};
 pub use echo::echo;
 pub use endpoint::BindError;
 pub use io::{IoThread, IoThreads};
@@ -83,8 +83,9 @@ pub use nowcast_session::Source;
 pub mod admission {
     pub use nowcast_admission::{
         Admission, AdmissionRefusal, AdmissionRequest, Claims, Crowded, Entry, KeyError, Limits, Network,
-        Now, Page, Peer, Permit, Policy, PolicyError, SignError, SingleUse, TOKEN_BYTES_MAX, TokenError,
-        TokenKey, UsedToken, UsedTokenStore, host_of, new_secret, origin_of, parse_origin, unix_time,
+        Now, Page, Peer, Permit, Policy, PolicyError, SignError, SigningSecret, SingleUse, TOKEN_BYTES_MAX,
+        TokenError, TokenKey, UsedToken, UsedTokenStore, host_of, new_secret, origin_of, parse_origin,
+        unix_time,
     };
 }
 

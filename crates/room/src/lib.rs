@@ -49,7 +49,7 @@
 //! )?;
 //! let metrics = Arc::new(Metrics::new(&mut prometheus_client::registry::Registry::default()));
 //! let persistence = Arc::new(PersistenceThread::open(None)?);
-//! let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics));
+//! let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics), Vec::new());
 //!
 //! let seat = rooms.reserve("park", Opener { address: None, is_local: true })?;
 //! let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
@@ -140,7 +140,7 @@ pub use persistence::{
     PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms, restore_kept,
 };
 pub use player_command::{Given, Numbered, PlayerCommand};
-pub use public_events::{PublicEvent, PublicKind};
+pub use public_events::{EventSink, PublicEvent, PublicKind};
 pub use rate::{ACTIONS_HZ, MessageKind, Quiet, Rates};
 pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};
@@ -174,13 +174,14 @@ pub mod plain {
     pub use crate::snapshot::Snapshot;
 }
 
-/// Creates rooms that show the worlds of a catalogue. None of them is open.
+/// Creates rooms that show the worlds of a catalogue, and whose events the sinks take. None of them is open.
 #[must_use]
 pub fn open_rooms(
     config: RoomsConfig,
     catalogue: Catalogue,
     persistence: Arc<PersistenceThread>,
     metrics: Arc<Metrics>,
+    event_sinks: Vec<Arc<dyn EventSink>>,
 ) -> Arc<Rooms> {
-    Arc::new(Rooms::new(config, catalogue, persistence, metrics, room::Room::open))
+    Arc::new(Rooms::new(config, catalogue, persistence, metrics, event_sinks, room::Room::open))
 }

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use nowcast_cluster::{Departure, Report, RoomLease, TakeError};
 
-use crate::public_events::PublicEvent;
-
 /// Decides which server of a cluster steps a room. Rooms call it from their threads.
 pub trait Ownership: Send + Sync {
     /// Waits until the room has something to do before it begins. Returns true if its current owner gives it to this server:
@@ -34,12 +32,6 @@ pub trait Ownership: Send + Sync {
 
     /// Returns whether this server may step a room now.
     fn lease(&self, room: &str) -> RoomLease;
-
-    /// Whether events of rooms are published ([`Ownership::publish`]).
-    fn publishes(&self) -> bool;
-
-    /// Publishes an event of a room for programs outside of the room. Never waits.
-    fn publish(&self, room: &str, event: PublicEvent);
 
     /// Returns a problem for the operator, or `None` in normal operation.
     fn trouble(&self) -> Option<String>;

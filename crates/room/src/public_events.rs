@@ -1,12 +1,17 @@
-//! Events of a room for programs outside of it (`docs/how-to/cluster.md`, "Events").
+//! Events of rooms for programs outside of them (`docs/how-to/back-end.md`, `docs/how-to/cluster.md`).
+
+use std::sync::Arc;
 
 use nowcast_world::{PlayerId, Value};
 use serde::Serialize;
 
 use crate::room::world_events::{Audience, WorldEvent};
 
-/// The version of the schema.
-const VERSION: u32 = 1;
+/// Takes the events of rooms. Rooms call it from their threads.
+pub trait EventSink: Send + Sync {
+    /// Takes an event of a room. Never waits.
+    fn take(&self, room: &str, event: &Arc<PublicEvent>);
+}
 
 /// An event of a room.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +31,8 @@ pub enum PublicKind {
         player: PlayerId,
         /// The name of the player.
         name: String,
+        /// The account of the player; `None` for a guest.
+        account: Option<String>,
         /// Whether it is a program.
         is_program: bool,
     },
@@ -52,13 +59,14 @@ pub enum PublicKind {
         /// The players that received the event; `None` if all players did.
         players: Option<Vec<PlayerId>>,
     },
+    /// The room ended. The players that did not leave before have left the room, too.
+    Dispose,
 }
 
 #[derive(Serialize)]
-struct Record<'e> {
-    version: u32,
-    room: &'e str,
-    epoch: u64,
+struct Record<'e, Head> {
+    #[serde(flatten)]
+    head: &'e Head,
     step: u64,
     #[serde(flatten)]
     content: Content<'e>,
@@ -70,6 +78,8 @@ enum Content<'e> {
     Join {
         player: u32,
         name: &'e str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        account: Option<&'e str>,
         program: bool,
     },
     Leave {
@@ -86,24 +96,30 @@ enum Content<'e> {
         #[serde(skip_serializing_if = "Option::is_none")]
         players: Option<Vec<u32>>,
     },
+    Dispose {},
 }
 
 impl PublicEvent {
-    /// The last part of the event's subject.
+    /// The name of the event's kind.
     pub fn topic(&self) -> &'static str {
         match self.kind {
             PublicKind::Join { .. } => "join",
             PublicKind::Leave { .. } => "leave",
             PublicKind::Chat { .. } => "chat",
             PublicKind::Event { .. } => "event",
+            PublicKind::Dispose => "dispose",
         }
     }
 
-    /// Returns the event as JSON. `epoch` is the epoch of the room's owner.
-    pub fn to_json(&self, room: &str, epoch: u64) -> Vec<u8> {
+    /// Returns the event as a JSON object, which begins with the fields of `head`.
+    ///
+    /// # Panics
+    /// Panics if `head` is no struct of numbers and texts.
+    pub fn to_json(&self, head: &impl Serialize) -> Vec<u8> {
         let content = match &self.kind {
-            PublicKind::Join { player, name, is_program } => {
-                Content::Join { player: player.0, name, program: *is_program }
+            PublicKind::Join { player, name, account, is_program } => {
+                let account = account.as_deref();
+                Content::Join { player: player.0, name, account, program: *is_program }
             }
             PublicKind::Leave { player } => Content::Leave { player: player.0 },
             PublicKind::Chat { player, name, text } => Content::Chat { player: player.0, name, text },
@@ -111,8 +127,9 @@ impl PublicEvent {
                 let players = players.as_ref().map(|players| players.iter().map(|player| player.0).collect());
                 Content::Event { name, payload, players }
             }
+            PublicKind::Dispose => Content::Dispose {},
         };
-        let record = Record { version: VERSION, room, epoch, step: self.step, content };
+        let record = Record { head, step: self.step, content };
         serde_json::to_vec(&record).expect("keys are text, and the values are numbers, texts and lists")
     }
 
@@ -135,20 +152,32 @@ impl PublicEvent {
 mod tests {
     use super::*;
 
+    #[derive(Serialize)]
+    struct Head {
+        room: &'static str,
+    }
+
     fn json(kind: PublicKind) -> String {
         let event = PublicEvent { step: 600, kind };
-        format!("{} {}", event.topic(), String::from_utf8(event.to_json("yard", 3)).expect("JSON is text"))
+        let json = event.to_json(&Head { room: "yard" });
+        format!("{} {}", event.topic(), String::from_utf8(json).expect("JSON is text"))
     }
 
     #[test]
     fn events_have_the_documented_form() {
-        let (player, head) = (PlayerId(7), r#"{"version":1,"room":"yard","epoch":3,"step":600"#);
+        let (player, head) = (PlayerId(7), r#"{"room":"yard","step":600"#);
         let name = "Ada".to_owned();
         assert_eq!(
-            json(PublicKind::Join { player, name: name.clone(), is_program: false }),
+            json(PublicKind::Join { player, name: name.clone(), account: None, is_program: false }),
             format!(r#"join {head},"player":7,"name":"Ada","program":false}}"#)
         );
+        let account = Some("token:Ada".to_owned());
+        assert_eq!(
+            json(PublicKind::Join { player, name: name.clone(), account, is_program: true }),
+            format!(r#"join {head},"player":7,"name":"Ada","account":"token:Ada","program":true}}"#)
+        );
         assert_eq!(json(PublicKind::Leave { player }), format!(r#"leave {head},"player":7}}"#));
+        assert_eq!(json(PublicKind::Dispose), format!("dispose {head}}}"));
         assert_eq!(
             json(PublicKind::Chat { player, name, text: "hello".into() }),
             format!(r#"chat {head},"player":7,"name":"Ada","text":"hello"}}"#)

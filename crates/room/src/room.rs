@@ -105,6 +105,8 @@ pub(crate) struct Room {
     has_waited: bool,
     /// The room's way to another server.
     moving: Moving,
+    /// Whether programs outside the room know its end, or another server continues it.
+    ends_silently: bool,
 }
 
 impl Room {
@@ -178,6 +180,7 @@ impl Room {
             bans_seen: 0,
             has_waited: false,
             moving: Moving::default(),
+            ends_silently: false,
         };
         let mut stood = Duration::ZERO;
         if room.past.is_none() {
@@ -209,9 +212,13 @@ impl Room {
                     due = self.next_due(due);
                     continue;
                 }
-                RoomLease::Leaving if self.leave() => return,
+                RoomLease::Leaving if self.leave() => {
+                    self.ends_silently = true;
+                    return;
+                }
                 RoomLease::Leaving => {}
                 RoomLease::Lost => {
+                    self.ends_silently = true;
                     info!(room = self.context.name, "another server owns the room now");
                     return;
                 }
@@ -235,7 +242,9 @@ impl Room {
                     // from the stored world.
                     self.world.record_all();
                     self.release();
-                    if self.context.rooms.close_if_deserted(&self.context.name) {
+                    // Published before another room of this name can open.
+                    if self.context.rooms.close_if_deserted(&self.context.name, || self.publish_end()) {
+                        self.ends_silently = true;
                         self.world.end_recording();
                         return;
                     }
@@ -441,6 +450,9 @@ impl Drop for Room {
             self.world.record_all();
         }
         self.world.end_recording();
+        if !self.ends_silently {
+            self.publish_end();
+        }
         self.context.rooms.metrics.clients.dec_by(self.members.seated.len() as i64);
         self.meter.show_awake(&self.context, 0);
         info!(room = self.context.name, tick = self.tick, "room closed");

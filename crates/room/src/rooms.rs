@@ -24,6 +24,7 @@ use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::portals::Portals;
+use crate::public_events::EventSink;
 use crate::rate::{KnownRates, Rates};
 use crate::refusal::Refusal;
 use crate::studio_room::StudioRoom;
@@ -66,6 +67,8 @@ pub struct Rooms {
     pub(crate) accounts: Arc<Accounts>,
     /// The players on the way between two rooms.
     pub(crate) portals: Portals,
+    /// Take the events of all rooms.
+    pub(crate) event_sinks: Vec<Arc<dyn EventSink>>,
     open_room: OpenRoom,
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
@@ -116,6 +119,7 @@ impl Rooms {
         catalogue: Catalogue,
         persistence: Arc<PersistenceThread>,
         metrics: Arc<Metrics>,
+        event_sinks: Vec<Arc<dyn EventSink>>,
         open_room: OpenRoom,
     ) -> Self {
         let per_address = config.rooms_per_address_max;
@@ -134,6 +138,7 @@ impl Rooms {
             accounts: Arc::new(Accounts::new(Arc::clone(&persistence))),
             persistence,
             portals: Portals::default(),
+            event_sinks,
             open_room,
             open: Mutex::default(),
             troubles: Troubles::default(),
@@ -364,13 +369,15 @@ impl Rooms {
         self.open.lock().get(name).is_none_or(|room| room.seats == 0)
     }
 
-    /// Removes a room from the table if no client has a seat in it. Returns whether the room was removed.
-    pub(crate) fn close_if_deserted(&self, name: &str) -> bool {
+    /// Removes a room from the table if no client has a seat in it, and calls `then` before another room can have its name.
+    /// Returns whether the room was removed.
+    pub(crate) fn close_if_deserted(&self, name: &str, then: impl FnOnce()) -> bool {
         let mut open = self.open.lock();
         let deserted = open.get(name).is_none_or(|room| room.seats == 0);
         if deserted {
             open.remove(name);
             self.metrics.rooms.set(open.len() as i64);
+            then();
         }
         deserted
     }

@@ -19,6 +19,7 @@ use crate::checker::Checker;
 use crate::limits::Limits;
 use crate::logs::LogWriter;
 use crate::services::ServiceConfig;
+use crate::webhook::WebhookConfig;
 use crate::worlds::WorldConfig;
 
 /// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.
@@ -67,6 +68,8 @@ pub struct Config {
     /// The cluster that keeps the worlds instead of a folder (`docs/how-to/cluster.md`). Its servers own different rooms.
     #[cfg(feature = "cluster")]
     pub cluster: Option<crate::cluster::ClusterConfig>,
+    /// The back end that receives the events of all rooms (`docs/how-to/back-end.md`).
+    pub webhook: Option<WebhookConfig>,
     /// How long these worlds keep stored history.
     pub retention: Retention,
     /// The folder of the documents, built for the address `/docs/`, where they are served. Pages of rooms may then be shown in
@@ -105,6 +108,7 @@ impl Default for Config {
             data: None,
             #[cfg(feature = "cluster")]
             cluster: None,
+            webhook: None,
             retention: Retention::default(),
             docs: None,
             logs: None,

@@ -81,6 +81,7 @@ mod shared;
 mod studio;
 mod used_tokens;
 mod web;
+mod webhook;
 mod worlds;
 
 pub use checker::{CheckRules, Checked, Checker, Diagnostic};
@@ -105,4 +106,5 @@ pub use nowcast_world_protocol::is_room_name as is_world_name;
 pub use server::{BindError, Handle, Server};
 pub use services::ServiceConfig;
 pub use web::has_web_client;
+pub use webhook::{WebhookConfig, WebhookUrl};
 pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_assets, read_world};

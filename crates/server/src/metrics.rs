@@ -12,6 +12,7 @@ use prometheus_client::registry::Registry;
 
 use crate::logs::LogWriter;
 use crate::process;
+use crate::webhook::WebhookMetrics;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -105,6 +106,11 @@ impl Metrics {
     /// Adds the metrics of the server's cluster to the page.
     #[cfg(feature = "cluster")]
     pub(crate) fn watch_cluster(&mut self, metrics: &crate::cluster::ClusterMetrics) {
+        metrics.register(&mut self.registry);
+    }
+
+    /// Adds the metrics of the webhook to the page.
+    pub(crate) fn watch_webhook(&mut self, metrics: &WebhookMetrics) {
         metrics.register(&mut self.registry);
     }
 

@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates, IoThreads};
-use nowcast_room::{PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
+use nowcast_room::{EventSink, PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
@@ -36,6 +36,7 @@ use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::studio::{Studio, keep_history};
 use crate::used_tokens::UsedTokenMarks;
+use crate::webhook::Webhook;
 use crate::worlds::{self, WorldError};
 
 /// The time that a shutdown gives the disk after the time for clients is over.
@@ -117,8 +118,13 @@ impl Server {
         if let Some(node) = &cluster {
             metrics.watch_cluster(node.metrics());
         }
+        let webhook = config.webhook.clone().map(Webhook::new);
+        if let Some(webhook) = &webhook {
+            metrics.watch_webhook(webhook.metrics());
+        }
         let metrics = Arc::new(metrics);
-        let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms));
+        let sinks = event_sinks(webhook.as_ref(), cluster.as_ref());
+        let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms), sinks);
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = (!udp.is_empty()).then(|| config.announced_udp_port.unwrap_or(port));
         let admission = Admission::listening(policy(&config), &config.hosts, port);
@@ -141,6 +147,7 @@ impl Server {
             rooms,
             sessions,
             cluster,
+            webhook,
             services: open,
             documents,
             studio,
@@ -186,6 +193,8 @@ impl Server {
         }
         accepting.spawn(watch_store(Arc::clone(&rooms.persistence), rooms.config.retention));
         accepting.spawn(keep_history(Arc::clone(&self.shared)));
+        let delivery =
+            self.shared.webhook.as_ref().map(|webhook| tokio::spawn(Arc::clone(webhook).deliver()));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
@@ -224,6 +233,10 @@ impl Server {
         if ended.is_err() {
             warn!("some clients did not end in time");
         }
+        // The webhook may use the time that clients and store did not use.
+        if let (Some(webhook), Some(delivery)) = (&self.shared.webhook, delivery) {
+            webhook.finish(delivery, until + STORE_PATIENCE).await;
+        }
         #[cfg(feature = "cluster")]
         if let Some(node) = self.shared.cluster.clone() {
             // The panic handler reports a task that panicked.
@@ -248,6 +261,16 @@ impl Handle {
     pub fn metrics(&self) -> String {
         self.shared.metrics.render()
     }
+}
+
+/// Returns the takers of all rooms' events.
+fn event_sinks(webhook: Option<&Arc<Webhook>>, cluster: Option<&Arc<Node>>) -> Vec<Arc<dyn EventSink>> {
+    let webhook = webhook.map(|webhook| Arc::clone(webhook) as Arc<dyn EventSink>);
+    #[cfg(feature = "cluster")]
+    let cluster = cluster.filter(|node| node.publishes()).map(|node| Arc::clone(node) as Arc<dyn EventSink>);
+    #[cfg(not(feature = "cluster"))]
+    let cluster = cluster.and(None);
+    webhook.into_iter().chain(cluster).collect()
 }
 
 /// Writes the last changes of all rooms and closes the store, within a time limit.

@@ -13,6 +13,7 @@ use crate::docs::DocumentFiles;
 use crate::metrics::Metrics;
 use crate::services::OpenService;
 use crate::studio::Studio;
+use crate::webhook::Webhook;
 use crate::worlds::FolderWatch;
 
 /// State shared by all requests.
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// The part of the server that belongs to its cluster.
     pub(crate) cluster: Option<Arc<Node>>,
+    /// Sends the events of rooms to a back end, if one is configured.
+    pub(crate) webhook: Option<Arc<Webhook>>,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
     /// The documents, if this server serves them.

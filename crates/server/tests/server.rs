@@ -23,4 +23,5 @@ mod sessions;
 mod studio;
 mod studio_figures;
 mod untrusted_clients;
+mod webhook;
 mod worlds;

@@ -1,4 +1,5 @@
 /** Follows the tutorials: writes their files, and runs their commands and programs. */
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -194,6 +195,35 @@ describe("programs of the documents", () => {
     ada.close();
     backend.close();
     await server.stop();
+  });
+
+  it("webhook_of_the_back_end_receives_joins_and_leaves", async () => {
+    const blocks = blocksOf(readRepositoryFile("docs/how-to/back-end.md"));
+    const text = blocks.find(({ comment }) => comment === "program: webhook.js")!.text;
+    const folder = makeFolder(here);
+    const port = await freePort();
+    writeFileSync(join(folder, "webhook.mjs"), text.replace("3000", String(port)));
+    expect(runNowcast(["token", "--make-key", "webhook.key"], folder).code).toBe(0);
+    const receiver = spawn(process.execPath, ["webhook.mjs"], { cwd: folder });
+    const output: string[] = [];
+    for (const stream of [receiver.stdout, receiver.stderr])
+      stream.on("data", (chunk: Buffer) => output.push(chunk.toString()));
+    const key = join(folder, "webhook.key");
+    const webhook = ["--webhook", `http://127.0.0.1:${port}/webhook`, "--webhook-key-file", key];
+    const server = await ServerProcess.start(0, webhook);
+    try {
+      const ada = joinWorld(`${server.url}/r/playground`, { name: "Ada" });
+      await ada.joined;
+      ada.close();
+      const lines = (): string => output.join("");
+      await waitFor("the join", () => lines().includes("join playground Ada\n"));
+      await waitFor("the leave", () => lines().includes("leave playground \n"));
+      const forged = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "{}" });
+      expect(forged.status).toBe(401);
+    } finally {
+      receiver.kill();
+      await server.stop();
+    }
   });
 
   it("migration_from_socket_io_asks_and_receives_the_last_state", async () => {

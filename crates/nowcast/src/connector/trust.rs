@@ -41,6 +41,12 @@ pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientCon
     config
 }
 
+/// Makes the TLS configuration of an HTTP client that trusts the system's authorities. The variable `SSL_CERT_FILE` names other
+/// authorities.
+pub fn https_config() -> Arc<ClientConfig> {
+    Arc::new(client_config(&[], "http/1.1"))
+}
+
 fn authorities() -> &'static Arc<RootCertStore> {
     static STORE: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     STORE.get_or_init(|| {

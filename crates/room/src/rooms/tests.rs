@@ -19,7 +19,7 @@ fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
 
 fn rooms_of(catalogue: Catalogue, config: RoomsConfig) -> Arc<Rooms> {
     let metrics = Arc::new(Metrics::unregistered());
-    Arc::new(Rooms::new(config, catalogue, Arc::default(), metrics, Room::open))
+    Arc::new(Rooms::new(config, catalogue, Arc::default(), metrics, Vec::new(), Room::open))
 }
 
 /// A catalogue with one world whose rules are this program.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nowcast_cluster::{Departure, Report, RoomLease, TakeError, Turn};
 use nowcast_jetstream::{Link, Member};
-use nowcast_room::{Ownership, PublicEvent};
+use nowcast_room::{EventSink, Ownership, PublicEvent};
 use nowcast_store::WorldStore;
 use tokio::runtime::{Handle, Runtime};
 
@@ -69,6 +69,11 @@ impl Node {
         self.member.locate(room).await
     }
 
+    /// Whether events of rooms are published.
+    pub(crate) fn publishes(&self) -> bool {
+        self.publisher.is_some()
+    }
+
     pub(crate) fn metrics(&self) -> &ClusterMetrics {
         &self.metrics
     }
@@ -95,6 +100,15 @@ impl Drop for Node {
             self.member.leave();
             // The last reference may be dropped on a thread of a runtime, which must not wait.
             runtime.shutdown_background();
+        }
+    }
+}
+
+impl EventSink for Node {
+    fn take(&self, room: &str, event: &Arc<PublicEvent>) {
+        if let Some(publisher) = &self.publisher {
+            let is_queued = publisher.queue(room, self.epoch_of(room), Arc::clone(event));
+            self.metrics.published(is_queued);
         }
     }
 }
@@ -126,16 +140,6 @@ impl Ownership for Node {
 
     fn departure(&self, room: &str) -> Option<Departure> {
         self.member.departure(room)
-    }
-
-    fn publishes(&self) -> bool {
-        self.publisher.is_some()
-    }
-
-    fn publish(&self, room: &str, event: PublicEvent) {
-        let Some(publisher) = &self.publisher else { return };
-        let is_queued = publisher.queue(room, self.epoch_of(room), event);
-        self.metrics.published(is_queued);
     }
 
     fn release(&self, room: &str) {

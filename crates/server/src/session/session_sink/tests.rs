@@ -76,7 +76,7 @@ async fn a_stuck_driver_delays_no_tick() {
         |_, _| World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing");
     catalogue.offer_program("plaza", Arc::new(make)).expect("the name is valid");
     let persistence = Arc::new(PersistenceThread::default());
-    let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics));
+    let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics), Vec::new());
     let other = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
     let _other = enter(&rooms, Arc::<PlainSink>::clone(&other));
 
