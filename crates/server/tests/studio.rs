@@ -21,7 +21,7 @@ world.on("start", function()
 end)
 world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(0, 0.92, 20) }) end)
 world.action("count", {}, function() world.state.count += 1 end)
-world.action("award", {}, function() world.state.count += 100 end, { back_end = true })
+world.action("award", {}, function() world.state.count = world.state.count + 100 end, { back_end = true })
 world.action("read", {}, function(player) world.emit("state", { count = world.state.count, extra = tostring(world.state.extra) }) end)
 "#;
 
@@ -389,7 +389,7 @@ async fn a_broken_rule_is_reported_with_its_line() {
     let log = until(&server, "rooms/yard/log", |log| log.to_string().contains("attempt to index nil")).await;
     let lines = log["lines"].as_array().unwrap();
     let error = lines.iter().rfind(|line| line["type"] == "error").unwrap();
-    assert_eq!((&error["file"], &error["line"]), (&json!("world.luau"), &json!(11)), "{error}");
+    assert_eq!((&error["file"], &error["line"]), (&json!("world.luau"), &json!(12)), "{error}");
     let later = get(&server, &format!("rooms/yard/log?after={}", log["next"])).await;
     assert!(later["lines"].as_array().unwrap().len() < lines.len());
     server.stop().await;
