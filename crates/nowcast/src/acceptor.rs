@@ -8,22 +8,24 @@ mod tests;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use nowcast_session::packet::{Hello, Refuse, Resume};
+use nowcast_session::packet::{Hello, Refuse};
 use nowcast_session::{CloseCode, Config, Limits, Session};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Permit, Permits};
-use sessions::Sessions;
+use sessions::{Call, Calls, Resumption, Sessions};
 
 use crate::admission::Now;
 use crate::carrier::{Carrier, CarrierLayer, Ended, Ending, retire};
-use crate::channel::{Channel, Entry, Phase};
-use crate::driver::{Driver, SessionLink, Shared};
+use crate::channel::{Channel, Entry};
+use crate::driver::{Application, Core, DrivenSession, Driver, SessionLink, Shared};
 use crate::{clock, io, random};
 
 /// Time after which a carrier without a HELLO is closed (`spec/CARRIERS.md`, section 6).
@@ -64,8 +66,19 @@ struct Inner {
     permits: Permits,
     sessions: Sessions,
     layers: Vec<Arc<dyn CarrierLayer>>,
-    ready: mpsc::Sender<Channel>,
+    is_closing: AtomicBool,
+    serves: Serves,
 }
+
+/// The other ends of accepted sessions.
+enum Serves {
+    /// A queue of channels.
+    Channels(mpsc::Sender<Channel>),
+    /// An application for each session.
+    Applications(Box<MakeApplication>),
+}
+
+type MakeApplication = dyn Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync;
 
 /// Configuration of an acceptor.
 #[derive(Clone, Debug, Default)]
@@ -87,15 +100,77 @@ impl Acceptor {
     /// Makes an acceptor and the receiver of its channels.
     #[must_use]
     pub fn new(config: AcceptConfig) -> (Acceptor, Accepted) {
-        let (sender, ready) = mpsc::channel(BACKLOG_MAX);
+        let (queue, accepted) = Self::queue();
+        (Self::filling(config, queue), accepted)
+    }
+
+    /// Makes an acceptor whose sessions are driven together with their applications, which `make` makes. So a session needs no
+    /// task of its own, no lock and no wake-up for its messages. With `None`, the session is refused as busy.
+    ///
+    /// ```
+    /// use std::task::Context;
+    ///
+    /// use nowcast::session::PacketOutcome;
+    /// use nowcast::{AcceptConfig, Acceptor, Application, DrivenSession, Source};
+    ///
+    /// /// Sends each event back.
+    /// #[derive(Default)]
+    /// struct Echo {
+    ///     bytes: Vec<u8>,
+    /// }
+    ///
+    /// impl Application for Echo {
+    ///     fn turn(&mut self, session: &mut DrivenSession, _context: &mut Context<'_>) {
+    ///         while let Some(received) = session.receive_into(&mut self.bytes) {
+    ///             if session.put_event(received.lane, &self.bytes).is_err() {
+    ///                 return session.close(70, "the peer does not read its echo");
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// /// Writes nothing into packets besides the messages that were put.
+    /// impl Source for Echo {
+    ///     fn has_more(&self, _lane: u8) -> bool {
+    ///         false
+    ///     }
+    ///
+    ///     fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _packet: &mut Vec<u8>) {}
+    ///
+    ///     fn on_outcome(&mut self, _outcome: PacketOutcome) {}
+    /// }
+    ///
+    /// let acceptor = Acceptor::serving(AcceptConfig::default(), |_entry| Some(Box::new(Echo::default())));
+    /// ```
+    #[must_use]
+    pub fn serving(
+        config: AcceptConfig,
+        make: impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static,
+    ) -> Acceptor {
+        Self::with(config, Serves::Applications(Box::new(make)))
+    }
+
+    /// Makes an acceptor that puts its channels into a queue, which other sources of channels share.
+    pub(crate) fn filling(config: AcceptConfig, queue: mpsc::Sender<Channel>) -> Acceptor {
+        Self::with(config, Serves::Channels(queue))
+    }
+
+    /// Makes a queue of channels.
+    pub(crate) fn queue() -> (mpsc::Sender<Channel>, Accepted) {
+        let (queue, ready) = mpsc::channel(BACKLOG_MAX);
+        (queue, Accepted { ready })
+    }
+
+    fn with(config: AcceptConfig, serves: Serves) -> Acceptor {
         let inner = Inner {
             session: config.session,
             permits: Permits::new(config.limits),
             sessions: Sessions::default(),
             layers: config.layers,
-            ready: sender,
+            is_closing: AtomicBool::new(false),
+            serves,
         };
-        (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
+        Acceptor { inner: Arc::new(inner) }
     }
 
     /// Accepts a carrier whose peer was admitted with `entry`. The session runs on the calling I/O
@@ -116,22 +191,16 @@ impl Acceptor {
         self.inner.permits.check(address)
     }
 
-    /// The queue for channels that have no carrier.
-    pub(crate) fn queue(&self) -> mpsc::Sender<Channel> {
-        self.inner.ready.clone()
-    }
-
     /// Returns the counters of refused and dropped attempts, and the number of open sessions.
     #[must_use]
     pub fn counters(&self) -> AcceptCounters {
         self.inner.permits.counters()
     }
 
-    /// Ends all sessions because the endpoint closes.
+    /// Ends all sessions because the endpoint closes, and begins no more.
     pub fn close_all(&self) {
-        for shared in self.inner.sessions.all() {
-            shared.lock().close(clock::now(), CloseCode::GOING_AWAY, "the endpoint goes away");
-        }
+        self.inner.is_closing.store(true, Ordering::SeqCst);
+        self.inner.sessions.close_all();
     }
 }
 
@@ -210,36 +279,48 @@ impl Inner {
                 };
             }
         };
-        match &hello.resume {
-            Some(_) => self.resume(carrier, &hello, &packet),
+        match hello.resume.as_ref().map(|resume| resume.session) {
+            Some(session) => {
+                let call = Call::Resume(Box::new(Resumption { carrier, hello, packet }));
+                if let Err(call) = self.sessions.call(&session, call) {
+                    self.refuse_unknown(call);
+                }
+            }
             None => {
-                if let Some(begun) = self.begin(carrier, entry, permit, &hello, &packet) {
+                if let Some(begun) = Arc::clone(&self).begin(carrier, entry, permit, &hello, &packet) {
                     drop((hello, packet));
-                    begun.run(&self.sessions, &self.permits).await;
+                    begun.run().await;
                 }
             }
         }
     }
 
-    /// Passes a carrier to the session that its HELLO names.
-    fn resume(&self, carrier: Box<dyn Carrier>, hello: &Hello, packet: &[u8]) {
-        let Some(resume) = &hello.resume else { return };
-        let now = clock::now();
-        let Some(shared) = self.sessions.find(&resume.session) else {
+    /// Answers a carrier that wants to resume a session that does not exist.
+    fn refuse_unknown(&self, call: Call) {
+        if let Call::Resume(resumption) = call {
+            let Resumption { carrier, hello, .. } = *resumption;
             self.permits.count(Counted::UnknownSession);
-            return refuse(carrier, hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
+            refuse(carrier, &hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
+        }
+    }
+
+    /// Executes a call for a session, in the session's job.
+    fn execute(&self, call: Call, session: &mut DrivenSession) {
+        let Resumption { carrier, hello, packet } = match call {
+            Call::Resume(resumption) => *resumption,
+            Call::GoAway => return session.close(CloseCode::GOING_AWAY.0, "the endpoint goes away"),
         };
-        let mut core = shared.lock();
-        match core.session.check_resume(resume) {
+        let Some(resume) = &hello.resume else { return };
+        match session.session.check_resume(resume) {
             Ok(()) => {
-                core.attach(now, carrier);
-                core.session.handle_packet(now, packet);
+                session.attach(carrier);
+                let now = session.look();
+                session.session.handle_packet(now, &packet);
                 self.permits.count(Counted::Resumed);
             }
             Err(code) => {
-                drop(core);
                 self.permits.count(Counted::WrongToken);
-                refuse(carrier, hello, code, "the resume token or epoch is wrong");
+                refuse(carrier, &hello, code, "the resume token or epoch is wrong");
             }
         }
     }
@@ -248,7 +329,7 @@ impl Inner {
     ///
     /// This is not part of the future of the session, which would otherwise keep room for each value of this function.
     fn begin(
-        &self,
+        self: Arc<Self>,
         carrier: Box<dyn Carrier>,
         mut entry: Entry,
         permit: Permit,
@@ -259,7 +340,11 @@ impl Inner {
             refuse(carrier, hello, code, text);
             None
         };
-        if self.ready.capacity() == 0 || self.ready.is_closed() {
+        let is_busy = match &self.serves {
+            Serves::Channels(queue) => queue.capacity() == 0 || queue.is_closed(),
+            Serves::Applications(_) => false,
+        };
+        if is_busy || self.is_closing.load(Ordering::SeqCst) {
             self.permits.count(Counted::Busy);
             return refused(carrier, CloseCode::BUSY, NOT_ACCEPTING);
         }
@@ -274,53 +359,110 @@ impl Inner {
         let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
         let mut session = Session::accept(now, config, carrier.properties(), random::entropy());
         session.handle_packet(now, packet);
-        let identity = session.identity().copied();
-        let shared = Shared::new(session, Some(carrier));
-        if let Some(identity) = identity {
-            self.sessions.insert(identity.session, &shared);
+        let id = session.identity().map(|resume| resume.session);
+        let end = match &self.serves {
+            Serves::Channels(_) => End::Channel { shared: Shared::new(session, carrier), entry: Some(entry) },
+            Serves::Applications(make) => match make(entry) {
+                Some(application) => {
+                    End::Application(Box::new(DrivenSession::new(session, carrier)), application)
+                }
+                None => {
+                    self.permits.count(Counted::Busy);
+                    return refused(carrier, CloseCode::BUSY, NOT_ACCEPTING);
+                }
+            },
+        };
+        let calls = id.map(|id| (id, self.sessions.insert(id)));
+        // `close_all` has not seen a session that is added while it runs.
+        if let Some((_, calls)) = &calls
+            && self.is_closing.load(Ordering::SeqCst)
+        {
+            // The session has not ended yet.
+            let _ = calls.add(Call::GoAway);
         }
-        Some(Begun { shared, identity, entry, permit, ready: self.ready.clone() })
+        Some(Begun { end, calls, inner: self, _permit: permit })
     }
 }
 
-/// A session that waits for the proof of its peer.
+/// A session, from its begin to its end.
 struct Begun {
-    shared: Arc<Shared>,
-    identity: Option<Resume>,
-    entry: Entry,
-    permit: Permit,
-    ready: mpsc::Sender<Channel>,
+    end: End,
+    /// The session's id, and the calls for it.
+    calls: Option<([u8; 8], Arc<Calls>)>,
+    inner: Arc<Inner>,
+    _permit: Permit,
+}
+
+/// The other end of a session.
+enum End {
+    /// The application of this session.
+    Application(Box<DrivenSession>, Box<dyn Application>),
+    /// The handles of a channel. The channel is passed on when the session opens; then there is no entry any more.
+    Channel { shared: Arc<Shared>, entry: Option<Entry> },
 }
 
 impl Begun {
     /// Runs the session until it is closed.
-    async fn run(self, sessions: &Sessions, permits: &Permits) {
-        let Self { shared, identity, entry, permit, ready } = self;
-        let mut changes = shared.lock().watch();
-        let opening = async {
-            // The carrier may end between our answer and the peer's proof. The session then opens on a later carrier.
-            let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
-            let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
-            if !matches!(opened.as_deref(), Ok((Phase::Open, _))) {
-                return;
-            }
-            drop(opened);
-            match ready.try_reserve() {
-                Ok(slot) => {
-                    slot.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), entry))));
-                }
-                Err(_) => {
-                    permits.count(Counted::Busy);
-                    shared.lock().close(clock::now(), CloseCode::BUSY, NOT_ACCEPTING);
-                }
+    async fn run(mut self) {
+        let mut driver = Driver::new();
+        poll_fn(|context| {
+            let done = self.turn(&mut driver, context);
+            self.pass_on();
+            done
+        })
+        .await;
+        if let End::Channel { shared, .. } = &self.end {
+            shared.lock().handles.has_left();
+        }
+    }
+
+    fn turn(&mut self, driver: &mut Driver, context: &mut Context<'_>) -> Poll<()> {
+        let Self { end, calls, inner, .. } = self;
+        let mut guard;
+        let (session, application): (&mut DrivenSession, &mut dyn Application) = match end {
+            End::Application(session, application) => (session, &mut **application),
+            End::Channel { shared, .. } => {
+                guard = shared.lock();
+                let Core { driven, handles } = &mut *guard;
+                (driven, handles)
             }
         };
-        let mut driver = Driver::new(Arc::clone(&shared));
-        tokio::join!(opening, &mut driver);
-        if let Some(identity) = identity {
-            sessions.remove(&identity.session);
+        if let Some((_, calls)) = calls {
+            calls.take(context.waker()).into_iter().for_each(|call| inner.execute(call, session));
         }
-        drop(permit);
+        driver.poll(session, application, context)
+    }
+
+    /// Passes on the channel of a session that has opened. The carrier may end between our answer and the peer's proof. The
+    /// session then opens on a later carrier.
+    fn pass_on(&mut self) {
+        let (End::Channel { shared, entry }, Serves::Channels(queue)) = (&mut self.end, &self.inner.serves)
+        else {
+            return;
+        };
+        if entry.is_none() || !shared.lock().driven.is_open() {
+            return;
+        }
+        let Some(entry) = entry.take() else { return };
+        match queue.try_reserve() {
+            Ok(slot) => {
+                slot.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(shared), entry))));
+            }
+            Err(_) => {
+                self.inner.permits.count(Counted::Busy);
+                shared.lock().close(CloseCode::BUSY.0, NOT_ACCEPTING);
+            }
+        }
+    }
+}
+
+/// Removes the session, also after a panic.
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some((id, _)) = &self.calls {
+            let waiting = self.inner.sessions.remove(id);
+            waiting.into_iter().for_each(|call| self.inner.refuse_unknown(call));
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub use trust::{Trust, https_config};
 use crate::acceptor::limits_of;
 use crate::carrier::{CarrierKind, CarrierLayer};
 use crate::channel::{Channel, Entry, Phase};
-use crate::driver::{Driver, SessionLink, Shared};
+use crate::driver::{self, SessionLink, Shared};
 use crate::names::{self, NamesError};
 use crate::{clock, local, neighbours, random};
 use address::Address;
@@ -201,8 +201,8 @@ impl Connector {
             let kind = carrier.kind();
             let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
             let session = Session::connect(clock::now(), config, carrier.properties(), random::entropy());
-            let shared = Shared::new(session, Some(carrier));
-            tokio::spawn(Driver::new(Arc::clone(&shared)));
+            let shared = Shared::new(session, carrier);
+            tokio::spawn(driver::run(Arc::clone(&shared)));
             supervisor::watch(remote.clone(), offer.clone(), self.carriers.clone(), &shared);
             let channel = Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), Entry::default())));
             match opened(&shared).await {
@@ -219,7 +219,7 @@ impl Connector {
 
 /// Waits until the session has begun.
 async fn opened(shared: &Arc<Shared>) -> Result<(), Closed> {
-    let mut changes = shared.lock().watch();
+    let mut changes = shared.lock().handles.watch();
     loop {
         match &changes.borrow_and_update().0 {
             Phase::Connecting => {}

@@ -67,9 +67,10 @@ pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Payload,
-    Phase, PutBatch, Received, RefusedPut, ShapeId, Status, StatusChanges, TypeShape, decode,
+    Phase, Received, ShapeId, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect, https_config};
+pub use driver::{Application, DrivenSession};
 pub use echo::echo;
 pub use endpoint::BindError;
 pub use io::{IoThread, IoThreads};

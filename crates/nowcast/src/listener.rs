@@ -12,6 +12,7 @@ use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acc
 use crate::admission::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
 use crate::certificate::{CertificateConfig, Certificates};
 use crate::channel::{Channel, Entry, Error};
+use crate::driver::Application;
 use crate::endpoint::{
     BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
     is_name,
@@ -155,15 +156,10 @@ impl Listener {
     /// # Errors
     /// [`AdvertiseError`].
     pub async fn advertise(&self, name: &str) -> Result<Service, AdvertiseError> {
-        if !is_name(name) {
-            return Err(AdvertiseError::BadName(name.chars().take(100).collect()));
-        }
-        let (acceptor, accepted) = Acceptor::new(self.names.config.accept.clone());
-        match self.names.write().entry(name.to_owned()) {
-            Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
-            Slot::Vacant(slot) => slot.insert(acceptor.clone()),
-        };
-        let neighbours = Neighbours::welcome(name, acceptor.queue())
+        let (queue, accepted) = Acceptor::queue();
+        let acceptor = Acceptor::filling(self.names.config.accept.clone(), queue.clone());
+        self.names.add(name, &acceptor)?;
+        let neighbours = Neighbours::welcome(name, queue)
             .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
             .ok();
         let name_server = self.names.config.name_server;
@@ -177,6 +173,21 @@ impl Listener {
             _advertisement: advertisement,
             neighbours,
         })
+    }
+
+    /// Serves programs that connect to `name` over a network by applications, until the listener is dropped; see
+    /// [`Acceptor::serving`].
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    pub fn serve(
+        &self,
+        name: &str,
+        make: impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static,
+    ) -> Result<Acceptor, AdvertiseError> {
+        let acceptor = Acceptor::serving(self.names.config.accept.clone(), make);
+        self.names.add(name, &acceptor)?;
+        Ok(acceptor)
     }
 }
 
@@ -224,8 +235,9 @@ impl Service {
     /// # Errors
     /// If another process has the name, or if the machine does not support local names.
     pub(crate) fn local(name: &str) -> Result<Self, OpenError> {
-        let (acceptor, accepted) = Acceptor::new(AcceptConfig::default());
-        let neighbours = Some(Neighbours::welcome(name, acceptor.queue())?);
+        let (queue, accepted) = Acceptor::queue();
+        let acceptor = Acceptor::filling(AcceptConfig::default(), queue.clone());
+        let neighbours = Some(Neighbours::welcome(name, queue)?);
         let name = name.to_owned();
         Ok(Self { name, names: Weak::new(), acceptor, accepted, _advertisement: None, neighbours })
     }
@@ -287,6 +299,19 @@ struct Names {
 impl Names {
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<String, Acceptor>> {
         self.services.write().expect("no thread panics while holding the lock")
+    }
+
+    fn add(&self, name: &str, acceptor: &Acceptor) -> Result<(), AdvertiseError> {
+        if !is_name(name) {
+            return Err(AdvertiseError::BadName(name.chars().take(100).collect()));
+        }
+        match self.write().entry(name.to_owned()) {
+            Slot::Occupied(_) => Err(AdvertiseError::Taken(name.to_owned())),
+            Slot::Vacant(slot) => {
+                slot.insert(acceptor.clone());
+                Ok(())
+            }
+        }
     }
 }
 

@@ -11,5 +11,5 @@ mod names;
 mod pages;
 mod publish;
 mod readme;
-mod source;
+mod served;
 mod typed;

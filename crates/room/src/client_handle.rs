@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
 use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData, Value};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::Notify;
 
 use crate::accounts::HeldAccount;
 use crate::client_key::ClientKey;
@@ -47,8 +47,6 @@ pub struct ClientHandle {
     /// The number of the newest input.
     controls: AtomicU16,
     commands: Mutex<CommandQueue>,
-    /// Notified when a full command queue has space again.
-    commands_taken: Notify,
     input_buffer: Mutex<InputBuffer>,
     /// The allowances of the client, which it keeps when it reconnects.
     pub rates: Arc<Mutex<Rates>>,
@@ -96,7 +94,6 @@ impl ClientHandle {
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
-            commands_taken: Notify::new(),
             input_buffer: Mutex::default(),
             rates: Arc::new(Mutex::new(Rates::new(ACTIONS_HZ, Instant::now()))),
             view_delay_ms: AtomicU32::new(0),
@@ -144,18 +141,12 @@ impl ClientHandle {
         Known { token, key: self.key, address: self.address }
     }
 
-    /// Waits until the queue has room for a command.
-    pub async fn until_commands_fit(&self) {
-        loop {
-            let taken = self.commands_taken.notified();
-            if self.commands.lock().has_room() {
-                return;
-            }
-            taken.await;
-        }
+    /// Ready if the queue has room for a command. Otherwise the task is woken when it has.
+    pub fn poll_commands_fit(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.commands.lock().poll_room(context)
     }
 
-    /// Queues a command for the next step. Returns false if the queue is full, which [`Self::until_commands_fit`] prevents.
+    /// Queues a command for the next step. Returns false if the queue is full, which [`Self::poll_commands_fit`] prevents.
     pub(crate) fn queue(&self, command: PlayerCommand) -> bool {
         let mut commands = self.commands.lock();
         if let PlayerCommand::Input { number, .. } = &command {
@@ -169,16 +160,15 @@ impl ClientHandle {
     pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
         let mut commands = self.commands.lock();
         let input_buffer = self.input();
-        let was_full = !commands.has_room();
         let due = commands.take(|command| match command {
             PlayerCommand::Act { given: Given { at, step: Some(step), .. }, .. } => {
                 input_buffer.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
             }
             _ => false,
         });
-        if was_full && commands.has_room() {
-            self.commands_taken.notify_one();
-        }
+        let waiting = commands.take_waiting();
+        drop((input_buffer, commands));
+        waiting.into_iter().for_each(Waker::wake);
         due
     }
 

@@ -1,6 +1,7 @@
 //! The commands of one client that wait for its room.
 
 use std::collections::VecDeque;
+use std::task::{Context, Poll, Waker};
 
 use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
 use crate::player_command::PlayerCommand;
@@ -8,17 +9,35 @@ use crate::player_command::PlayerCommand;
 /// The commands of one client that wait for its room, in order. A newer state replaces an older one, unless an event is
 /// between the two states.
 #[derive(Default)]
-pub(crate) struct CommandQueue(VecDeque<PlayerCommand>);
+pub(crate) struct CommandQueue {
+    commands: VecDeque<PlayerCommand>,
+    /// The client's task, while it waits for room.
+    waiting: Option<Waker>,
+}
 
 impl CommandQueue {
     /// Whether the queue has room for any command.
-    pub(crate) fn has_room(&self) -> bool {
-        self.0.len() < COMMANDS_MAX
+    fn has_room(&self) -> bool {
+        self.commands.len() < COMMANDS_MAX
+    }
+
+    /// Ready if the queue has room for any command. Otherwise the task waits for room.
+    pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        self.waiting = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Returns the task that waits for room, if there is room again.
+    pub(crate) fn take_waiting(&mut self) -> Option<Waker> {
+        if self.has_room() { self.waiting.take() } else { None }
     }
 
     /// Adds a command. Returns false if the queue is full.
     pub(crate) fn push(&mut self, command: PlayerCommand) -> bool {
-        let states = self.0.iter_mut().rev().take_while(|known| known.is_state());
+        let states = self.commands.iter_mut().rev().take_while(|known| known.is_state());
         if let Some(older) = states.into_iter().find(|known| known.is_replaced_by(&command)) {
             *older = command;
             return true;
@@ -26,18 +45,19 @@ impl CommandQueue {
         // Between two events there is at most one input. The input has a reserved place, because the avatar of a silent
         // client must stop.
         let room = COMMANDS_MAX + usize::from(matches!(command, PlayerCommand::Input { .. }));
-        let fits = self.0.len() < room;
+        let fits = self.commands.len() < room;
         if fits {
-            self.0.push_back(command);
+            self.commands.push_back(command);
         }
         fits
     }
 
     /// Takes the commands for one step, in order. Stops before the first command for which `is_early` is true.
     pub(crate) fn take(&mut self, is_early: impl FnMut(&PlayerCommand) -> bool) -> VecDeque<PlayerCommand> {
-        let due = self.0.iter().position(is_early).unwrap_or(self.0.len()).min(COMMANDS_PER_STEP_MAX);
-        let early = self.0.split_off(due);
-        std::mem::replace(&mut self.0, early)
+        let due =
+            self.commands.iter().position(is_early).unwrap_or(self.commands.len()).min(COMMANDS_PER_STEP_MAX);
+        let early = self.commands.split_off(due);
+        std::mem::replace(&mut self.commands, early)
     }
 }
 
@@ -98,5 +118,16 @@ mod tests {
         assert_eq!(queue.take(is_move), [facing(0.2)]);
         assert!(queue.take(is_move).is_empty());
         assert_eq!(queue.take(|_| false), [moved(1, 0.0)]);
+    }
+
+    #[test]
+    fn a_task_waits_for_room_until_commands_are_taken() {
+        let context = Context::from_waker(Waker::noop());
+        let mut queue = pushed(waves(COMMANDS_MAX - 1));
+        assert!(queue.poll_room(&context).is_ready());
+        assert!(queue.push(waves(1).remove(0)));
+        assert!(queue.poll_room(&context).is_pending() && queue.take_waiting().is_none());
+        queue.take(|_| false);
+        assert!(queue.take_waiting().is_some() && queue.take_waiting().is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! One client of the plain protocol, from the end of the handshake to the end of the connection.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,7 @@ impl Client {
         let mut quiet = Quiet::default();
         loop {
             // Until the queue has space, further messages stay in the socket, so TCP flow control slows the client.
-            self.handle.until_commands_fit().await;
+            poll_fn(|context| self.handle.poll_commands_fit(context)).await;
             let message = match timeout(self.timeouts.idle, stream.next()).await {
                 Err(_) => return Closing::Idle,
                 Ok(None) => return Closing::Bye,

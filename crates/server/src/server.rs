@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
-use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates, IoThreads};
+use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Application, Certificates, Entry, IoThreads};
 use nowcast_room::{EventSink, PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,7 +32,8 @@ use crate::http::router;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::services::{self, OpenService, ServiceConfig};
-use crate::session::{admission, client_session, session_config};
+use crate::session::session_client::SessionClient;
+use crate::session::{admission, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::studio::{Studio, keep_history};
 use crate::used_tokens::UsedTokenMarks;
@@ -75,7 +76,6 @@ pub enum BindError {
 /// A listening server. See the [crate's page](crate) for an example.
 pub struct Server {
     listeners: Vec<TcpListener>,
-    accepted: Accepted,
     /// The channels of each service.
     services: Vec<(ServiceConfig, Accepted)>,
     quic: Option<QuicEndpoint>,
@@ -125,11 +125,9 @@ impl Server {
         let metrics = Arc::new(metrics);
         let sinks = event_sinks(webhook.as_ref(), cluster.as_ref());
         let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms), sinks);
-        let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = (!udp.is_empty()).then(|| config.announced_udp_port.unwrap_or(port));
         let admission = Admission::listening(policy(&config), &config.hosts, port);
         admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.persistence))), Now::read());
-        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
         let (open, services) = config
             .services
             .iter()
@@ -140,20 +138,23 @@ impl Server {
             .unzip();
         let io = IoThreads::start(config.io_threads).map_err(BindError::Threads)?;
         let studio = Studio::new(&config, &rooms);
-        let shared = Shared {
-            config,
-            io,
-            metrics,
-            rooms,
-            sessions,
-            cluster,
-            webhook,
-            services: open,
-            documents,
-            studio,
-            _watchers: watchers,
-        };
-        let shared = Arc::new(shared);
+        let shared = Arc::new_cyclic(|shared| {
+            let acceptor = Acceptor::serving(accept_config(&config), serve_session(Weak::clone(shared)));
+            let certificates = Arc::clone(&certificates);
+            Shared {
+                sessions: Sessions { acceptor, certificates, udp_port, admission },
+                config,
+                io,
+                metrics,
+                rooms,
+                cluster,
+                webhook,
+                services: open,
+                documents,
+                studio,
+                _watchers: watchers,
+            }
+        });
         let quic = match udp.is_empty() {
             true => None,
             false => {
@@ -163,7 +164,7 @@ impl Server {
                 Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
             }
         };
-        Ok(Self { listeners: tcp, accepted, services, quic, shared, stop: watch::Sender::new(false) })
+        Ok(Self { listeners: tcp, services, quic, shared, stop: watch::Sender::new(false) })
     }
 
     /// Returns the addresses on which the server listens. With port 0, they have the port that the system chose.
@@ -182,7 +183,6 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
-        accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
         for (service, accepted) in self.services {
             accepting.spawn(services::serve(service, accepted));
         }
@@ -411,12 +411,11 @@ async fn serve(
     }
 }
 
-/// Accepts the sessions of all carriers.
-async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
-    while let Some(channel) = accepted.next().await {
-        let channel = Arc::new(channel);
-        channel.spawn(client_session::receive(Arc::clone(&channel), Arc::clone(&shared)));
-    }
+/// Makes the clients of sessions, as long as the server exists.
+fn serve_session(
+    shared: Weak<Shared>,
+) -> impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static {
+    move |entry| Some(Box::new(SessionClient::new(shared.upgrade()?, entry)))
 }
 
 fn accept_config(config: &Config) -> AcceptConfig {

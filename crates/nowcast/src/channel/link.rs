@@ -1,19 +1,17 @@
 //! The link under a channel: a session over a network (`driver/link.rs`), or the queues of one machine
 //! (`local/link.rs`).
 
-use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
-use nowcast_session::WaitingMessage;
 use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
 use super::shapes::Shapes;
-use super::wakers::DriverWaker;
-use super::{BoxedSource, CommandId, Entry, Error, LaneId, Phase, Received, Status};
+use super::{CommandId, Entry, Error, LaneId, Phase, Received, Status};
 use crate::carrier::CarrierKind;
+use crate::io::IoThread;
 use crate::published::Subscription;
 
 /// A message to put.
@@ -59,11 +57,6 @@ pub(crate) trait Link: Send + Sync {
 
     fn status(&self) -> Status;
 
-    /// The messages that wait to be sent for the first time. A link without a session lists none.
-    fn waiting_messages(&self) -> Vec<WaitingMessage> {
-        Vec::new()
-    }
-
     fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)>;
 
     fn entry(&self) -> &Entry;
@@ -99,11 +92,9 @@ pub(crate) trait Link: Send + Sync {
         Some(subscription)
     }
 
-    fn set_source(&self, _source: BoxedSource) {}
-
-    /// Wakes the task that calls the source. A link without packets has none.
-    fn driver(&self) -> Arc<DriverWaker> {
-        Arc::default()
+    /// The I/O thread of the session. A link without a session has none.
+    fn thread(&self) -> Option<&IoThread> {
+        None
     }
 
     fn ping(&self) {}

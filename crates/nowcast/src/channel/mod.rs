@@ -3,7 +3,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `mod.rs` | [`Channel`]: the connection, and receiving |
-//! | `lane.rs`, `batch.rs`, `put_batch.rs`, `payload.rs` | putting messages, as bytes or typed |
+//! | `lane.rs`, `batch.rs`, `payload.rs` | putting messages, as bytes or typed |
 //! | `shapes.rs` | compatibility between versions of a type |
 //! | `link.rs` | the interface of links: a session (`driver/`), or queues of one machine (`local/`) |
 //! | `message.rs`, `status.rs`, `error.rs` | results for the application |
@@ -15,7 +15,6 @@ mod lane;
 mod link;
 mod message;
 mod payload;
-mod put_batch;
 mod replies;
 mod requeued;
 mod shapes;
@@ -28,7 +27,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use nowcast_queue::Key;
-use nowcast_session::{Closed, Source, WaitingMessage};
+use nowcast_session::Closed;
 use nowcast_wire::Read;
 
 pub use batch::Batch;
@@ -36,16 +35,14 @@ pub use error::Error;
 pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
-pub use put_batch::{PutBatch, RefusedPut};
 pub use shapes::{ShapeId, TypeShape};
 pub use status::{Phase, Status, StatusChanges};
 
 pub(crate) use link::{Link, Put};
-pub(crate) use put_batch::{BoxedSource, Closing};
 pub(crate) use replies::Replies;
 pub(crate) use requeued::RequeuedMessages;
 pub(crate) use shapes::{Shapes, as_event};
-pub(crate) use wakers::{DriverWaker, WakerSet, Wakers};
+pub(crate) use wakers::{WakerSet, Wakers};
 
 pub use crate::admission::Entry;
 
@@ -96,14 +93,12 @@ pub struct Channel {
     link: Arc<dyn Link>,
     /// The lane of the calls that have no lane argument.
     first: Lane,
-    driver: Arc<DriverWaker>,
 }
 
 impl Channel {
     pub(crate) fn new(link: Arc<dyn Link>) -> Self {
         let first = Lane::new(Arc::clone(&link), LaneId::default());
-        let driver = link.driver();
-        Self { link, first, driver }
+        Self { link, first }
     }
 
     pub(crate) fn link(&self) -> &dyn Link {
@@ -245,13 +240,6 @@ impl Channel {
         self.link.status()
     }
 
-    /// Returns the messages that wait to be sent for the first time, lane by lane, in the order in which they leave. For
-    /// inspection: the list is a copy. Links between programs of one machine return an empty list.
-    #[must_use]
-    pub fn waiting_messages(&self) -> Vec<WaitingMessage> {
-        self.link.waiting_messages()
-    }
-
     /// Watches when the channel opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {
@@ -272,65 +260,10 @@ impl Channel {
         self.link.session_id()
     }
 
-    /// Sets the source of the lanes that are configured to have a source. Call [`source_has_more`](Self::source_has_more) when it
-    /// has new data. [`Source::feed`] is then called, and once more if a put was refused. Over shared memory there are no packets,
-    /// and the source is never called.
-    ///
-    /// The source is called without any lock, just before a packet may leave. It may therefore call its channel. The delays of
-    /// the source affect only the packets of that channel, if the runtime has another thread. A source that holds its channel
-    /// keeps the channel open. If the source panics, or writes more than there is room for, the channel ends with the code
-    /// `APPLICATION` on both sides.
-    ///
-    /// ```no_run
-    /// use nowcast::session::{LaneConfig, PacketOutcome};
-    /// use nowcast::{ListenConfig, Listener, PutBatch, Source};
-    ///
-    /// /// Sends the newest picture of a camera: after a loss, the one that is newest then.
-    /// struct Camera {
-    ///     newest: Vec<u8>,
-    ///     is_sent: bool,
-    /// }
-    ///
-    /// impl Source<PutBatch> for Camera {
-    ///     fn has_more(&self, _lane: u8) -> bool {
-    ///         !self.is_sent
-    ///     }
-    ///
-    ///     fn fill(&mut self, _lane: u8, _number: u64, room: usize, packet: &mut Vec<u8>) {
-    ///         if self.newest.len() <= room {
-    ///             packet.extend_from_slice(&self.newest);
-    ///             self.is_sent = true;
-    ///         }
-    ///     }
-    ///
-    ///     fn on_outcome(&mut self, outcome: PacketOutcome) {
-    ///         self.is_sent = outcome.arrived;
-    ///     }
-    /// }
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut config = ListenConfig::loopback(0);
-    /// config.accept.session.lanes = vec![LaneConfig { has_source: true, ..LaneConfig::default() }];
-    /// let listener = Listener::bind(config).await?;
-    /// let mut service = listener.advertise("camera").await?;
-    /// let channel = service.accept().await.expect("the listener is open");
-    /// channel.set_source(Box::new(Camera { newest: vec![0; 600], is_sent: false }));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn set_source(&self, source: Box<dyn Source<PutBatch> + Send>) {
-        self.link.set_source(source);
-    }
-
-    /// Informs the channel that the source has data to send. This call never waits, not even while the source is being polled.
-    pub fn source_has_more(&self) {
-        self.driver.call_source();
-    }
-
     /// Runs a future on the I/O thread of the channel's session, or else as a task of the current tokio runtime. A future that
     /// reads the channel there is woken without another thread.
     pub fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) {
-        spawn_on(self.driver.thread(), job);
+        spawn_on(self.link.thread(), job);
     }
 
     /// Measures the round trip now instead of with the next traffic. [`status`](Self::status) shows it when the answer arrives.

@@ -1,55 +1,7 @@
-//! Wakers: of the tasks that wait for the same event, and of a channel's driver.
+//! Wakers of the tasks that wait for the same event.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
-
-use futures_util::task::AtomicWaker;
-
-use crate::io::IoThread;
-
-/// Wakes a channel's driver without the channel's lock.
-#[derive(Debug, Default)]
-pub(crate) struct DriverWaker {
-    waker: AtomicWaker,
-    /// The I/O thread of the driver; `None` on another runtime.
-    thread: Option<IoThread>,
-    /// Whether the source was called for since the driver last checked.
-    source_is_called: AtomicBool,
-}
-
-impl DriverWaker {
-    /// Makes the waker of a driver that runs on this thread.
-    pub(crate) fn here() -> Self {
-        Self { thread: IoThread::current(), ..Self::default() }
-    }
-
-    /// The I/O thread of the driver.
-    pub(crate) fn thread(&self) -> Option<&IoThread> {
-        self.thread.as_ref()
-    }
-
-    /// Begins the driver's turn; `waker` requests another one.
-    pub(crate) fn register(&self, waker: &Waker) {
-        self.waker.register(waker);
-    }
-
-    /// Wakes the driver to check the session.
-    pub(crate) fn wake(&self) {
-        self.waker.wake();
-    }
-
-    /// Wakes the driver to call the source.
-    pub(crate) fn call_source(&self) {
-        self.source_is_called.store(true, Ordering::Release);
-        self.waker.wake();
-    }
-
-    /// Whether the source was called since the last check. Call it after the driver has begun its turn.
-    pub(crate) fn take_call(&self) -> bool {
-        self.source_is_called.swap(false, Ordering::Acquire)
-    }
-}
 
 /// The tasks that wait for the same event, under their owner's lock.
 #[derive(Debug, Default)]

@@ -85,7 +85,7 @@ impl Supervisor {
         let mut changes = {
             let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
             let core = shared.lock();
-            core.watch()
+            core.handles.watch()
         };
         let mut received = None;
         let (mut late, mut late_looks) = (Duration::ZERO, 0);
@@ -93,15 +93,15 @@ impl Supervisor {
             let until = {
                 let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
                 let mut core = shared.lock();
-                let was = core.carrier_kind();
+                let was = core.driven.carrier.as_ref().map(|carrier| carrier.kind());
                 if core.closed().is_some() {
                     return Trouble::Over;
                 }
-                if core.session.is_detached() {
+                if core.driven.session.is_detached() {
                     return Trouble::Fallen { was, is_silent: was.is_some() };
                 }
                 let now = clock::now();
-                let silent_at = self.patience.silent_at(&core.session, now);
+                let silent_at = self.patience.silent_at(&core.driven.session, now);
                 let is_silent = silent_at.is_some_and(|at| at <= now);
                 let looks_again = is_silent && late > LATE && late_looks < LATE_LOOKS_MAX;
                 if is_silent && !looks_again {
@@ -109,15 +109,15 @@ impl Supervisor {
                 }
                 late_looks = if looks_again { late_looks + 1 } else { 0 };
                 let wants_back = was == Some(CarrierKind::WebSocket) && self.may(CarrierKind::WebTransport);
-                if wants_back && core.session.is_open() && Instant::now() >= come_back_at {
+                if wants_back && core.driven.session.is_open() && Instant::now() >= come_back_at {
                     return Trouble::ComeBack;
                 }
                 let can_fall = was == Some(CarrierKind::WebTransport) && self.may(CarrierKind::WebSocket);
-                let heard = core.session.stats().packets_received;
+                let heard = core.driven.session.stats().packets_received;
                 let was_quiet = received.replace(heard) == Some(heard);
-                if was_quiet && can_fall && silent_at.is_none() && core.session.is_open() {
-                    core.session.ping();
-                    core.wake_driver();
+                if was_quiet && can_fall && silent_at.is_none() && core.driven.session.is_open() {
+                    core.driven.session.ping();
+                    core.handles.wake_driver();
                 }
                 let next = match silent_at {
                     Some(_) if looks_again => Instant::now() + LATE,
@@ -183,7 +183,7 @@ impl Supervisor {
     /// If the carrier fell silent before the peer answered its HELLO, there is no session to resume.
     fn opening(&self) -> Opening {
         match self.shared.upgrade() {
-            Some(shared) if !shared.lock().has_begun() => Opening::Beginning,
+            Some(shared) if !shared.lock().driven.has_begun() => Opening::Beginning,
             _ => Opening::Resuming,
         }
     }
@@ -206,16 +206,16 @@ impl Supervisor {
         if core.closed().is_some() {
             return None;
         }
-        Some(core.session.last_heard() > since && !core.session.is_detached())
+        Some(core.driven.session.last_heard() > since && !core.driven.session.is_detached())
     }
 
     fn has_heard_since(&self, at: Time) -> bool {
-        self.shared.upgrade().is_some_and(|shared| shared.lock().session.last_heard() > at)
+        self.shared.upgrade().is_some_and(|shared| shared.lock().driven.session.last_heard() > at)
     }
 
     fn attach(&self, carrier: Box<dyn Carrier>) {
         match self.shared.upgrade() {
-            Some(shared) if shared.lock().closed().is_none() => shared.lock().attach(clock::now(), carrier),
+            Some(shared) if shared.lock().closed().is_none() => shared.lock().attach(carrier),
             _ => retire(carrier, Ending::Done),
         }
     }

@@ -1,6 +1,6 @@
 //! I/O threads. Each owns the sockets and connections of its clients, and runs all of their jobs in one loop.
 //!
-//! A job is a future that belongs to a connection: the driver of a session, or the task that reads a client's messages. The
+//! A job is a future that belongs to a connection, such as the driver of a session together with its application. The
 //! loop that serves all QUIC connections of a socket is one job, too (`endpoint/quic/serving.rs`). All jobs of a thread are one
 //! task of the thread's own runtime ([`crew`]). So a wake-up within the thread costs one entry in a list, and many wake-ups
 //! from another thread, such as a room that has published a step, wake the thread once. The loop has a turn after at most 64

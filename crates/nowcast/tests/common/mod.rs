@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
+use nowcast::{Acceptor, Application, CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
 
 use gate::Gate;
 
@@ -34,8 +34,7 @@ impl House {
         change(&mut config);
         let listener = Listener::bind(config).await.expect("loopback has free ports");
         gate.lead_to(listener.port());
-        let name = format!("room-{}-{}", std::process::id(), HOUSES.fetch_add(1, Ordering::Relaxed));
-        let service = listener.advertise(&name).await.expect("the name is free");
+        let service = listener.advertise(&new_name()).await.expect("the name is free");
         House { gate, service, listener }
     }
 
@@ -44,7 +43,39 @@ impl House {
         if carriers == [nowcast::local::CARRIER] {
             return format!("nowcast://localhost/{}", self.service.name());
         }
-        format!("nowcast://127.0.0.1:{}/{}", self.gate.port(), self.service.name())
+        self.url_of(self.service.name())
+    }
+
+    /// Returns the address of a name through the gate.
+    fn url_of(&self, name: &str) -> String {
+        format!("nowcast://127.0.0.1:{}/{name}", self.gate.port())
+    }
+
+    /// Serves a new name by applications.
+    pub(crate) fn serve(
+        &self,
+        make: impl Fn() -> Box<dyn Application> + Send + Sync + 'static,
+    ) -> (Acceptor, String) {
+        let name = new_name();
+        let acceptor = self.listener.serve(&name, move |_| Some(make())).expect("the name is free");
+        (acceptor, name)
+    }
+
+    /// Connects a client to a name over these carriers.
+    pub(crate) async fn connect(&self, name: &str, carriers: &[CarrierKind]) -> Channel {
+        let connector = Connector::new().carriers(carriers.iter().copied());
+        let connected = within(20, connector.connect(&self.url_of(name))).await;
+        connected.expect("the endpoint admits every client")
+    }
+
+    /// Connects a client over these carriers to an application.
+    pub(crate) async fn connect_to(
+        &self,
+        make: impl Fn() -> Box<dyn Application> + Send + Sync + 'static,
+        carriers: &[CarrierKind],
+    ) -> Channel {
+        let (_, name) = self.serve(make);
+        self.connect(&name, carriers).await
     }
 
     /// The endpoint's own port.
@@ -60,6 +91,10 @@ impl House {
             within(20, async { tokio::join!(connector.connect(&url), self.service.accept()) }).await;
         (ours.expect("the endpoint admits every client"), theirs.expect("the endpoint lives"))
     }
+}
+
+fn new_name() -> String {
+    format!("room-{}-{}", std::process::id(), HOUSES.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Returns the future's output. Panics if it takes longer than any machine needs.

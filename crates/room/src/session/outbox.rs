@@ -1,12 +1,14 @@
 //! Messages of a room for one client on a session, which wait for the session's driver.
 //!
 //! A room only sends. It never waits for a driver, which may be filling packets. `client_replicator.rs` reads the deliveries
-//! and puts them into the client's channel.
+//! and puts them into the client's session.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 
+use futures_util::task::AtomicWaker;
 use nowcast_world::PlayerId;
 
 use super::latest_snapshot::LatestSnapshot;
@@ -66,6 +68,9 @@ pub struct DeliveryReceiver {
 
 #[derive(Default)]
 struct Flags {
+    driver: AtomicWaker,
+    /// Whether the driver was woken since it last looked.
+    has_news: AtomicBool,
     waiting: AtomicUsize,
     /// A round of movement is due.
     is_due: AtomicBool,
@@ -84,6 +89,12 @@ pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
 }
 
 impl DeliverySender {
+    /// Wakes the driver, which then reads everything that was sent before.
+    pub fn wake(&self) {
+        self.flags.has_news.store(true, Ordering::Release);
+        self.flags.driver.wake();
+    }
+
     /// Sends a delivery. If too many deliveries wait, the client is closed.
     pub fn send(&self, delivery: Delivery) {
         if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= DELIVERIES_MAX {
@@ -112,6 +123,12 @@ impl DeliverySender {
 }
 
 impl DeliveryReceiver {
+    /// Returns whether the sender has woken the driver since the last call. `driver` is woken for what follows.
+    pub fn take_news(&self, driver: &Waker) -> bool {
+        self.flags.driver.register(driver);
+        self.flags.has_news.swap(false, Ordering::Acquire)
+    }
+
     /// Returns the reason why the client's connection must end, if it must.
     pub fn closing(&self) -> Option<&Closing> {
         self.flags.closing.get()
@@ -132,6 +149,8 @@ impl DeliveryReceiver {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Wake;
+
     use super::*;
 
     #[test]
@@ -150,6 +169,30 @@ mod tests {
         assert!(matches!(receiver.closing(), Some(Closing::TooSlow)));
         sender.close(Closing::ShuttingDown);
         assert!(matches!(receiver.closing(), Some(Closing::TooSlow)), "the first reason stays");
+    }
+
+    #[test]
+    fn the_driver_is_woken_for_news_that_follow_its_look() {
+        let (sender, receiver) = outbox();
+        let wakes = Arc::<Wakes>::default();
+        let waker = Waker::from(Arc::clone(&wakes));
+        assert!(!receiver.take_news(&waker));
+        sender.wake();
+        assert!(receiver.take_news(&waker) && !receiver.take_news(&waker));
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        sender.wake();
+        sender.wake();
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 2, "one wake-up until the driver looks");
+    }
+
+    /// Counts its wake-ups.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn number_bytes(number: usize) -> Vec<u8> {

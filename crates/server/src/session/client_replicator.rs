@@ -1,13 +1,14 @@
-//! Replication to one client on a session. It runs on the thread of the session's driver. It keeps the interest set, selects
-//! the client's part of the updates, and writes movement when a packet leaves.
+//! Replication to one client on a session, within the turns of the session's driver. It keeps the interest set, selects the
+//! client's part of the updates, and writes movement when a packet leaves.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Instant;
 
 use super::replication_figures::ReplicationFigures;
 use super::{EVENT_BYTES_OF_ALL_MAX, EVENT_SHARE_BYTES};
 use nowcast::session::{PacketOutcome, Refused};
-use nowcast::{PutBatch, RefusedPut, Source};
+use nowcast::{DrivenSession, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_room::session::{
     Delivery, DeliveryReceiver, LatestSnapshot, RoomSnapshot, StepUpdate, Welcome, state_of_screen,
@@ -79,8 +80,30 @@ impl ClientReplicator {
         }
     }
 
+    /// Puts what the room has sent since the last turn into the session, and begins a round if one is due. `driver` is woken
+    /// when the room sends more. Returns the reason for which the session must end after its last messages have arrived.
+    ///
+    /// # Errors
+    /// The reason for which the session must end at once.
+    pub(super) fn turn(
+        &mut self,
+        session: &mut DrivenSession,
+        driver: &Waker,
+    ) -> Result<Option<Closing>, Closing> {
+        if !self.receiver.take_news(driver) {
+            return Ok(None);
+        }
+        let closing = self.receiver.closing().cloned();
+        if let Some(closing) = closing.as_ref().filter(|closing| !closing.delivers()) {
+            return Err(closing.clone());
+        }
+        self.deliver(session, closing.is_some())?;
+        self.count_events(session)?;
+        Ok(closing)
+    }
+
     /// Reads the deliveries, and begins a round if one is due. The last deliveries of a room do not wait for a snapshot.
-    fn deliver(&mut self, batch: &mut PutBatch, are_last: bool) {
+    fn deliver(&mut self, session: &mut DrivenSession, are_last: bool) -> Result<(), Closing> {
         // A round is requested after its snapshot was published. So the snapshot must be read after the request.
         let is_due = self.receiver.take_round();
         let mut snapshot = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
@@ -90,7 +113,7 @@ impl ClientReplicator {
                     let newest = welcome.latest_snapshot.newest();
                     match newest.filter(|snapshot| snapshot.tick >= welcome.tick) {
                         Some(newest) => {
-                            self.welcome(batch, *welcome, &newest);
+                            self.welcome(session, *welcome, &newest)?;
                             snapshot = Some(newest);
                         }
                         None => {
@@ -105,9 +128,9 @@ impl ClientReplicator {
                         self.ahead = Some(Delivery::StepUpdate(update));
                         break;
                     }
-                    self.update(batch, &update);
+                    self.update(session, &update)?;
                 }
-                Delivery::Event(event) => self.event(batch, &event),
+                Delivery::Event(event) => self.event(session, &event)?,
                 Delivery::Forget => {
                     if let Some(view) = &mut self.view {
                         view.viewer.reset();
@@ -115,13 +138,19 @@ impl ClientReplicator {
                 }
             }
         }
-        if let Some(snapshot) = snapshot.filter(|_| is_due) {
-            self.round(batch, &snapshot);
+        match snapshot.filter(|_| is_due) {
+            Some(snapshot) => self.round(session, &snapshot),
+            None => Ok(()),
         }
     }
 
     /// Sends a newcomer its number and the state of the world.
-    fn welcome(&mut self, batch: &mut PutBatch, welcome: Welcome, snapshot: &RoomSnapshot) {
+    fn welcome(
+        &mut self,
+        session: &mut DrivenSession,
+        welcome: Welcome,
+        snapshot: &RoomSnapshot,
+    ) -> Result<(), Closing> {
         let Welcome { player, event, all, screens, latest_snapshot, metrics, two_rounds_steps, .. } = welcome;
         let viewer = Viewer::with_bytes_per_round_max(welcome.bytes_per_round_max);
         let (interest_set, counted_second) = (InterestSet::new(player.0), None);
@@ -135,45 +164,45 @@ impl ClientReplicator {
             interest_entities: 0,
             counted_second,
         });
-        self.event(batch, &event);
-        self.update(batch, &all);
-        self.look(batch, snapshot, all.at(), ENTITIES_AT_ONCE_MAX);
-        for (key, value) in screens.iter().map(state_of_screen) {
-            self.state(batch, key, &value, all.at());
-        }
+        self.event(session, &event)?;
+        self.update(session, &all)?;
+        self.look(session, snapshot, all.at(), ENTITIES_AT_ONCE_MAX)?;
+        screens
+            .iter()
+            .map(state_of_screen)
+            .try_for_each(|(key, value)| self.state(session, key, &value, all.at()))
     }
 
     /// Sends an update: first the definition, then states, then events. So when a client receives an event, it already has
     /// the event's effects.
-    fn update(&mut self, batch: &mut PutBatch, update: &StepUpdate) {
-        let Some(View { player, interest_set, .. }) = &mut self.view else { return };
+    fn update(&mut self, session: &mut DrivenSession, update: &StepUpdate) -> Result<(), Closing> {
+        let Some(View { player, interest_set, .. }) = &mut self.view else { return Ok(()) };
         let (player, at) = (*player, update.at());
         interest_set.add_created(update.created());
         if let Some(define) = update.define() {
             self.count(Class::Description, define.len());
-            batch.event(WORLD_LANE, define);
+            session.put_event(WORLD_LANE, define).or_else(refused)?;
         }
-        let Some(View { interest_set, .. }) = &self.view else { return };
+        let Some(View { interest_set, .. }) = &self.view else { return Ok(()) };
         for (key, value) in update.entities_for(interest_set) {
-            self.state(batch, key, &value, at);
+            self.state(session, key, &value, at)?;
         }
         for (key, value) in update.states_for(player) {
-            self.state(batch, key, value, at);
+            self.state(session, key, value, at)?;
         }
         for event in update.events_for(player) {
-            self.event(batch, event);
+            self.event(session, event)?;
         }
         for said in update.said() {
-            self.send_missed(batch, at);
-            self.count(Class::Event, said.len());
-            batch.event(CHAT_LANE, said);
+            self.say(session, said, at);
         }
+        Ok(())
     }
 
     /// Updates the interest set, and begins a round of movement.
-    fn round(&mut self, batch: &mut PutBatch, snapshot: &RoomSnapshot) {
+    fn round(&mut self, session: &mut DrivenSession, snapshot: &RoomSnapshot) -> Result<(), Closing> {
         let at = Instant::now();
-        self.look(batch, snapshot, at, ENTITIES_PER_ROUND_MAX);
+        self.look(session, snapshot, at, ENTITIES_PER_ROUND_MAX)?;
         if let Some(view) = &mut self.view {
             view.viewer.set_interest(&view.interest_set, &snapshot.rates, view.two_rounds_steps);
             view.viewer.begin_round(&snapshot.frames, snapshot.player(view.player).eye);
@@ -182,34 +211,60 @@ impl ClientReplicator {
             view.count_visible(snapshot);
             self.figures.set_visible(view.interest_entities.unsigned_abs());
         }
-        self.send_missed(batch, at);
+        self.send_missed(session, at);
+        Ok(())
     }
 
     /// Sends the entities that entered the interest set and the entities that left it.
-    fn look(&mut self, batch: &mut PutBatch, snapshot: &RoomSnapshot, at: Instant, entities_max: usize) {
-        let Some(View { player, interest_set, .. }) = &mut self.view else { return };
+    fn look(
+        &mut self,
+        session: &mut DrivenSession,
+        snapshot: &RoomSnapshot,
+        at: Instant,
+        entities_max: usize,
+    ) -> Result<(), Closing> {
+        let Some(View { player, interest_set, .. }) = &mut self.view else { return Ok(()) };
         let eye = snapshot.player(*player).eye;
         let look = interest_set.refresh(&snapshot.grid_snapshot, eye, entities_max);
         if look == InterestChange::default() {
-            return;
+            return Ok(());
         }
         self.metrics.interest_entered.inc_by(snapshot.count_members(&look.entered));
         self.metrics.interest_left.inc_by(snapshot.count_members(&look.left));
         let states =
             states_of_change(&look, &snapshot.descriptions, (snapshot.tick as u32, &snapshot.grid_snapshot));
-        for (key, value) in &states {
-            self.state(batch, *key, value, at);
+        states.iter().try_for_each(|(key, value)| self.state(session, *key, value, at))
+    }
+
+    fn state(&self, session: &mut DrivenSession, key: u64, value: &[u8], at: Instant) -> Result<(), Closing> {
+        self.count(Class::Description, value.len());
+        session.put_state(WORLD_LANE, key, value, at).or_else(refused)
+    }
+
+    fn event(&self, session: &mut DrivenSession, event: &[u8]) -> Result<(), Closing> {
+        self.count(Class::Event, event.len());
+        session.put_event(WORLD_LANE, event).or_else(refused)
+    }
+
+    /// Sends a line of chat. If the lane is full, the line is missed and counted.
+    fn say(&mut self, session: &mut DrivenSession, line: &[u8], at: Instant) {
+        self.count(Class::Event, line.len());
+        // The client learns of the missed lines before it receives a later line.
+        let is_put = self.send_missed(session, at) && session.put_event(CHAT_LANE, line).is_ok();
+        if !is_put {
+            self.is_missed_sent = false;
+            self.missed = self.missed.wrapping_add(1);
+            self.metrics.lines_missed.inc();
         }
     }
 
-    fn state(&self, batch: &mut PutBatch, key: u64, value: &[u8], at: Instant) {
-        self.count(Class::Description, value.len());
-        batch.state(WORLD_LANE, key, value, at);
-    }
-
-    fn event(&self, batch: &mut PutBatch, event: &[u8]) {
-        self.count(Class::Event, event.len());
-        batch.event(WORLD_LANE, event);
+    /// Sends the number of missed lines of chat, if it changed. Returns whether the client gets the present number.
+    fn send_missed(&mut self, session: &mut DrivenSession, at: Instant) -> bool {
+        if !self.is_missed_sent {
+            let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
+            self.is_missed_sent = session.put_state(CHAT_LANE, MISSED_KEY, &missed, at).is_ok();
+        }
+        self.is_missed_sent
     }
 
     fn count(&self, class: Class, bytes: usize) {
@@ -219,50 +274,33 @@ impl ClientReplicator {
         }
     }
 
-    /// Sends the number of missed lines of chat, if it changed. The session accepts no further line before it has accepted
-    /// this number.
-    fn send_missed(&mut self, batch: &mut PutBatch, at: Instant) {
-        if !self.is_missed_sent {
-            self.is_missed_sent = true;
-            let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
-            batch.state(CHAT_LANE, MISSED_KEY, &missed, at);
-        }
-    }
-
-    /// Counts the events that wait for the client. If the events of all clients use up their budget, returns whether this client has
-    /// more than its share.
-    fn has_too_many_events(&mut self, batch: &PutBatch) -> bool {
-        let bytes = batch.event_bytes() as i64;
-        let before = self.metrics.event_bytes.inc_by(bytes - self.event_bytes);
-        let of_all = before + bytes - self.event_bytes;
+    /// Counts the events that wait for the client.
+    ///
+    /// # Errors
+    /// The client is too slow, if the events of all clients use up their budget and this client has more than its share.
+    fn count_events(&mut self, session: &DrivenSession) -> Result<(), Closing> {
+        let bytes = session.event_bytes() as i64;
+        let more = bytes - self.event_bytes;
+        let of_all = self.metrics.event_bytes.inc_by(more) + more;
         self.event_bytes = bytes;
-        of_all > EVENT_BYTES_OF_ALL_MAX as i64 && bytes > EVENT_SHARE_BYTES as i64
-    }
-
-    /// Handles the messages that the session refused. If the client must be removed, returns the reason.
-    fn take_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
-        for RefusedPut { lane, key, why } in refused {
-            match why {
-                Refused::Full | Refused::TooLarge { .. } if lane.number() == CHAT_LANE => {
-                    self.is_missed_sent = false;
-                    if key.is_none() {
-                        self.missed = self.missed.wrapping_add(1);
-                        self.metrics.lines_missed.inc();
-                    }
-                }
-                // The client reads too slowly.
-                Refused::Full => return Some(Closing::TooSlow),
-                // Without this message, the client's world would be incomplete.
-                Refused::TooLarge { bytes, bytes_max } => {
-                    let what =
-                        format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
-                    return Some(Closing::Protocol(what));
-                }
-                // A client whose channel is closed has already left.
-                _ => {}
-            }
+        match of_all > EVENT_BYTES_OF_ALL_MAX as i64 && bytes > EVENT_SHARE_BYTES as i64 {
+            true => Err(Closing::TooSlow),
+            false => Ok(()),
         }
-        None
+    }
+}
+
+/// Handles a message that the session refused. Without it, the client's world would be incomplete, so the client is removed.
+fn refused(why: Refused) -> Result<(), Closing> {
+    match why {
+        // The client reads too slowly.
+        Refused::Full => Err(Closing::TooSlow),
+        Refused::TooLarge { bytes, bytes_max } => {
+            let what = format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
+            Err(Closing::Protocol(what))
+        }
+        // A client whose session is closed has already left.
+        _ => Ok(()),
     }
 }
 
@@ -291,7 +329,7 @@ impl Drop for ClientReplicator {
     }
 }
 
-impl Source<PutBatch> for ClientReplicator {
+impl Source for ClientReplicator {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.view.as_ref().is_some_and(|view| view.viewer.has_more())
     }
@@ -312,22 +350,6 @@ impl Source<PutBatch> for ClientReplicator {
     fn on_outcome(&mut self, outcome: PacketOutcome) {
         if let Some(view) = &mut self.view {
             view.viewer.on_outcome(outcome.number, outcome.arrived);
-        }
-    }
-
-    fn feed(&mut self, batch: &mut PutBatch) {
-        let has_too_many_events = self.has_too_many_events(batch);
-        let closing = self.receiver.closing().cloned();
-        if let Some(closing) = closing.as_ref().filter(|closing| !closing.delivers()) {
-            return batch.close(closing.session_code(), &closing.reason());
-        }
-        let refused = self.take_refused(batch.take_refused());
-        if let Some(refused) = refused.or(has_too_many_events.then_some(Closing::TooSlow)) {
-            return batch.close(refused.session_code(), &refused.reason());
-        }
-        self.deliver(batch, closing.is_some());
-        if let Some(closing) = closing {
-            batch.close_after_delivery(closing.session_code(), &closing.reason());
         }
     }
 }

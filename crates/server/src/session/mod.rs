@@ -4,18 +4,18 @@
 //! | --- | --- |
 //! | `session_sink.rs` | the sink of one client, and the movement that all sessions of the room share |
 //! | `admission.rs` | admission for `/nowcast/ROOM` and for WebTransport on the same port |
-//! | `client_session.rs` | one client, from its session's beginning to its end |
+//! | `session_client.rs` | one client, from its session's beginning to its end |
 //! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
-//! | `replication_figures.rs` | figures of the replication to one client |
-//! | `client_replicator.rs` | replication to one client, on the thread of its session's driver |
+//! | `replication_figures.rs` | figures of one client's session and replication |
+//! | `client_replicator.rs` | replication to one client |
 //!
 //! [`nowcast_room::session`] has the encodings that all sessions of a room share.
 
 pub(crate) mod admission;
 mod client_replicator;
-pub(crate) mod client_session;
 mod input_watchdog;
 mod replication_figures;
+pub(crate) mod session_client;
 mod session_sink;
 
 use std::time::Duration;

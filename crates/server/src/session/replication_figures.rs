@@ -1,12 +1,16 @@
-//! Figures of the replication to one client, which the thread of the session's driver writes and a room's studio reads.
+//! Figures of one client's session and of the replication to the client. The thread of the session's driver writes the figures,
+//! and a room's studio reads them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use nowcast::{CarrierKind, DrivenSession};
 use nowcast_replication::Frames;
 use nowcast_room::Class;
-use nowcast_room::sink::{Ages, ClassBytes};
+use nowcast_room::sink::{
+    Ages, ClassBytes, ClientDetails, ClientFigures, WAITING_LISTED_MAX, WaitingMessage,
+};
 use nowcast_world::STEP_HZ;
 use parking_lot::Mutex;
 
@@ -16,7 +20,7 @@ const MEASURED_AFTER_READ: Duration = Duration::from_secs(10);
 /// Maximum entities whose bytes are counted for one client. The bytes of further entities are not counted.
 const ENTITIES_MAX: usize = 16_384;
 
-/// Figures of the replication to one client.
+/// Figures of one client.
 #[derive(Default)]
 pub(super) struct ReplicationFigures {
     bytes: [AtomicU64; 3],
@@ -25,6 +29,18 @@ pub(super) struct ReplicationFigures {
     /// Whether [`Self::entities`] is present, so that a client that nobody inspects takes no lock.
     is_measured: AtomicBool,
     entities: Mutex<Option<EntityBytes>>,
+    /// Whether the session's figures were read since they were last written.
+    is_requested: AtomicBool,
+    session: Mutex<SessionFigures>,
+}
+
+/// The figures of the session, at the time when the driver last wrote them.
+#[derive(Default)]
+struct SessionFigures {
+    figures: ClientFigures,
+    /// Present while a studio reads the details.
+    ages: Vec<(f64, u32)>,
+    waiting: Vec<WaitingMessage>,
 }
 
 struct EntityBytes {
@@ -50,7 +66,74 @@ impl ReplicationFigures {
         self.visible.store(entities, Ordering::Relaxed);
     }
 
-    pub(super) fn bytes(&self) -> ClassBytes {
+    /// Writes the figures of the session. The details are written only while a studio reads them.
+    pub(super) fn note_session(&self, session: &DrivenSession) {
+        let (gauges, stats) = (session.gauges(), session.stats());
+        let figures = ClientFigures {
+            carrier: match session.carrier_kind() {
+                Some(CarrierKind::WebTransport) => "webtransport",
+                Some(CarrierKind::WebSocket) => "websocket",
+                _ => "local",
+            },
+            resumed: Some(session.resumed()),
+            rtt_ms: gauges.round_trip.map(ms),
+            jitter_ms: gauges.round_trip_variation.map(ms),
+            loss_per_mille: Some(stats.loss() * 1_000.0),
+            queueing_ms: Some(ms(gauges.queueing_delay)),
+            rate_bytes: Some(gauges.bytes_per_second),
+            queued: Some(gauges.waiting),
+            queued_bytes: Some(gauges.waiting_bytes),
+            superseded: Some(stats.superseded),
+            resent: Some(stats.states_resent + stats.events_resent),
+            sent_bytes: Some(stats.bytes_sent),
+            received_bytes: Some(stats.bytes_received),
+            ..ClientFigures::default()
+        };
+        let (mut ages, mut waiting) = (Vec::new(), Vec::new());
+        if self.is_measured.load(Ordering::Relaxed) {
+            ages.extend(stats.freshness.buckets().map(|(bound, count)| (ms(bound), count)));
+            let mut messages: Vec<_> = session.waiting_messages().collect();
+            messages.sort_by_key(|message| std::cmp::Reverse(message.age));
+            waiting.extend(messages.into_iter().take(WAITING_LISTED_MAX).map(|message| WaitingMessage {
+                lane: message.lane,
+                kind: if message.key.is_some() { "state" } else { "event" },
+                key: message.key.map(|key| key.to_string()),
+                bytes: message.bytes,
+                age_ms: ms(message.age),
+            }));
+        }
+        *self.session.lock() = SessionFigures { figures, ages, waiting };
+    }
+
+    /// Whether the details were read since the last call.
+    pub(super) fn take_request(&self) -> bool {
+        self.is_requested.swap(false, Ordering::Relaxed)
+    }
+
+    /// Returns the figures. Those of the session are as old as the last call of [`note_session`](Self::note_session).
+    pub(super) fn read(&self) -> ClientFigures {
+        ClientFigures {
+            bytes: Some(self.bytes()),
+            ages_ms: Some(self.ages()),
+            visible: Some(self.visible.load(Ordering::Relaxed)),
+            ..self.session.lock().figures
+        }
+    }
+
+    /// Returns the details. The first call begins to measure them.
+    pub(super) fn read_details(&self) -> ClientDetails {
+        let (entities, measured) = self.read_entities();
+        self.is_requested.store(true, Ordering::Relaxed);
+        let session = self.session.lock();
+        ClientDetails {
+            ages: session.ages.clone(),
+            waiting: session.waiting.clone(),
+            entities,
+            measured_s: measured.as_secs_f64(),
+        }
+    }
+
+    fn bytes(&self) -> ClassBytes {
         let bytes = |class: Class| self.bytes[class as usize].load(Ordering::Relaxed);
         ClassBytes {
             description: bytes(Class::Description),
@@ -59,15 +142,11 @@ impl ReplicationFigures {
         }
     }
 
-    pub(super) fn ages(&self) -> Ages {
+    fn ages(&self) -> Ages {
         let ms = |band: usize| {
             f64::from(self.oldest_steps[band].load(Ordering::Relaxed)) * 1_000.0 / f64::from(STEP_HZ)
         };
         Ages { near: ms(0), middle: ms(1), far: ms(2) }
-    }
-
-    pub(super) fn visible(&self) -> u64 {
-        self.visible.load(Ordering::Relaxed)
     }
 
     /// Adds a payload of movement to the bytes of its entities, while a studio reads them.
@@ -93,7 +172,7 @@ impl ReplicationFigures {
     }
 
     /// Returns the bytes by entity, and the time in which they were counted. The first call begins to count.
-    pub(super) fn read_entities(&self) -> (Vec<(u32, f64)>, Duration) {
+    fn read_entities(&self) -> (Vec<(u32, f64)>, Duration) {
         let now = Instant::now();
         let mut entities = self.entities.lock();
         let known = entities.take().filter(|known| known.read_at.elapsed() < MEASURED_AFTER_READ);
@@ -104,4 +183,8 @@ impl ReplicationFigures {
         self.is_measured.store(true, Ordering::Relaxed);
         (read, since)
     }
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
 }

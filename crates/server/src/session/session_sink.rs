@@ -6,23 +6,21 @@
 //! 2. `update` encodes the changes once for all sessions, and puts them into each client's outbox.
 //! 3. `publish` builds the frames of the groups that moved, once for all sessions, and publishes the snapshot of the step. It wakes the
 //!    drivers of the clients that are due.
-//! 4. The driver, on its I/O thread, asks `ClientReplicator` for a round: the interest set, and the groups that changed in it.
-//! 5. When a packet leaves, `Session::begin_packet` returns the free space, `ClientReplicator::fill` writes the most urgent groups of
-//!    the newest snapshot into it, and `Session::finish_packet` completes the packet.
+//! 4. In the driver's turn, on its I/O thread, `ClientReplicator` begins a round: the interest set, and the groups that changed in it.
+//! 5. When a packet leaves, `Session::poll_packet` offers the free space, and `ClientReplicator::fill` writes the most urgent groups of
+//!    the newest snapshot into it.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use nowcast::{CarrierKind, Channel, PutBatch, Source, Status};
 use nowcast_replication::{Flight, History, InterestGrid, Moving, Placed, Transform};
 use nowcast_room::session::{
     Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
 };
 use nowcast_room::sink::{
     ClientDetails, ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges,
-    WAITING_LISTED_MAX, WaitingMessage,
 };
 use nowcast_room::{Closing, Metrics, RuleReport};
 use nowcast_world::{FreeMotion, PlayerId, Pose, STEP_HZ, World};
@@ -34,34 +32,23 @@ use super::replication_figures::ReplicationFigures;
 /// Maximum bytes of movement a second for one client. If more is needed, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 
-/// The sink of a client on a session. No call waits for the session. Deliveries wait in an outbox, and the session's driver
-/// puts them into the channel.
+/// The sink of a client on a session. No call waits for the session. Deliveries wait in an outbox, and the client's replicator
+/// puts them into the session.
 pub(crate) struct SessionSink {
-    channel: Arc<Channel>,
     sender: DeliverySender,
-    figures: Arc<ReplicationFigures>,
+    pub(super) figures: Arc<ReplicationFigures>,
     network_hz: u32,
     /// Whether a delivery of this step must be sent when the step's snapshot is published, instead of with the next round.
     is_urgent: AtomicBool,
 }
 
 impl SessionSink {
-    pub(crate) fn new(channel: Arc<Channel>, network_hz: u32, metrics: &Arc<Metrics>) -> Self {
-        Self::with_source(channel, network_hz, metrics, |replicator| Box::new(replicator))
-    }
-
-    /// Creates the sink. `source` may wrap the client's replication for tests.
-    fn with_source(
-        channel: Arc<Channel>,
-        network_hz: u32,
-        metrics: &Arc<Metrics>,
-        source: impl FnOnce(ClientReplicator) -> Box<dyn Source<PutBatch> + Send>,
-    ) -> Self {
+    /// Creates the sink, and the replicator that reads its deliveries.
+    pub(super) fn new(network_hz: u32, metrics: &Arc<Metrics>) -> (Self, ClientReplicator) {
         let (sender, receiver) = outbox();
         let figures = Arc::new(ReplicationFigures::default());
         let replicator = ClientReplicator::new(receiver, Arc::clone(metrics), Arc::clone(&figures));
-        channel.set_source(source(replicator));
-        Self { channel, sender, figures, network_hz, is_urgent: AtomicBool::new(false) }
+        (Self { sender, figures, network_hz, is_urgent: AtomicBool::new(false) }, replicator)
     }
 
     /// Maximum bytes of movement in one round.
@@ -79,63 +66,26 @@ impl SessionSink {
         self.sender.send(Delivery::Event(nowcast_wire::encode_to_vec(event)));
         // An earlier update may wait for its snapshot, and the event waits behind it.
         self.is_urgent.store(true, Ordering::Relaxed);
-        self.channel.source_has_more();
+        self.sender.wake();
     }
 
     /// Discards the acknowledgements of movement, because the client lost its state.
     pub(crate) fn forget(&self) {
         self.sender.send(Delivery::Forget);
-        self.channel.source_has_more();
+        self.sender.wake();
     }
 }
 
 impl ClientSink for SessionSink {
     fn figures(&self) -> ClientFigures {
-        let Status { carrier, loss, superseded, resent, resumed, gauges, stats, .. } = self.channel.status();
-        let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
-        ClientFigures {
-            carrier: match carrier {
-                Some(CarrierKind::WebTransport) => "webtransport",
-                Some(CarrierKind::WebSocket) => "websocket",
-                _ => "local",
-            },
-            resumed: Some(resumed),
-            rtt_ms: gauges.round_trip.map(ms),
-            jitter_ms: gauges.round_trip_variation.map(ms),
-            loss_per_mille: Some(loss * 1_000.0),
-            queueing_ms: Some(ms(gauges.queueing_delay)),
-            rate_bytes: Some(gauges.bytes_per_second),
-            queued: Some(gauges.waiting),
-            queued_bytes: Some(gauges.waiting_bytes),
-            superseded: Some(superseded),
-            resent: Some(resent),
-            sent_bytes: Some(stats.bytes_sent),
-            received_bytes: Some(stats.bytes_received),
-            bytes: Some(self.figures.bytes()),
-            ages_ms: Some(self.figures.ages()),
-            visible: Some(self.figures.visible()),
-        }
+        self.figures.read()
     }
 
     fn details(&self) -> ClientDetails {
-        let mut waiting = self.channel.waiting_messages();
-        waiting.sort_by_key(|message| std::cmp::Reverse(message.age));
-        let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
-        let waiting = waiting.into_iter().take(WAITING_LISTED_MAX).map(|message| WaitingMessage {
-            lane: message.lane,
-            kind: if message.key.is_some() { "state" } else { "event" },
-            key: message.key.map(|key| key.to_string()),
-            bytes: message.bytes,
-            age_ms: ms(message.age),
-        });
-        let ages = self.channel.status().stats.freshness;
-        let (entities, measured) = self.figures.read_entities();
-        ClientDetails {
-            ages: ages.buckets().map(|(bound, count)| (ms(bound), count)).collect(),
-            waiting: waiting.collect(),
-            entities,
-            measured_s: measured.as_secs_f64(),
-        }
+        let details = self.figures.read_details();
+        // The session's part is then read again.
+        self.sender.wake();
+        details
     }
 
     /// Sends the welcome. The driver reads it when the snapshot of this step is published.
@@ -188,7 +138,7 @@ impl ClientSink for SessionSink {
             self.sender.ask_for_round();
         }
         if is_urgent || is_due {
-            self.channel.source_has_more();
+            self.sender.wake();
         }
     }
 
@@ -200,10 +150,10 @@ impl ClientSink for SessionSink {
         self.event(&message_of(event));
     }
 
-    /// Ends the session. The next read of the client's task returns the end.
+    /// Ends the session. The driver closes it in its next turn.
     fn close(&self, closing: Closing) {
         self.sender.close(closing);
-        self.channel.source_has_more();
+        self.sender.wake();
     }
 }
 

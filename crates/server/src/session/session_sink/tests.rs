@@ -1,8 +1,10 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
+use std::task::Context;
 use std::time::Duration;
 
 use nowcast::session::PacketOutcome;
+use nowcast::{Application, DrivenSession, Source};
 use nowcast_room::plain::{Outgoing, PlainSink};
 use nowcast_room::{
     Catalogue, ClientHandle, Name, Opener, PersistenceThread, Rooms, RoomsConfig, Seat, open_rooms,
@@ -13,10 +15,10 @@ use nowcast_world_protocol::plain::Encoding;
 use super::*;
 use crate::metrics::Metrics as ServerMetrics;
 
-/// The seat of a client, and its handle, which exists as long as the client's task.
+/// The seat of a client, and its handle, which exists as long as the client.
 type Seated = (Seat, Arc<ClientHandle>);
 
-/// Blocks the driver in its next call while the other end of the channel exists.
+/// Blocks the driver in its next turn while the other end of the channel exists.
 type Hold = Arc<Mutex<Option<Receiver<()>>>>;
 
 /// The replication of a client whose driver can be delayed.
@@ -25,7 +27,21 @@ struct Delayed {
     hold: Hold,
 }
 
-impl Source<PutBatch> for Delayed {
+impl Application for Delayed {
+    fn turn(&mut self, session: &mut DrivenSession, context: &mut Context<'_>) {
+        let hold = self.hold.lock().unwrap().take();
+        if let Some(until) = hold {
+            // The wait ends with an error, because nothing is ever sent.
+            let _ = until.recv();
+        }
+        if session.is_open() {
+            let closing = self.replicator.turn(session, context.waker());
+            assert!(matches!(closing, Ok(None)), "the client stays");
+        }
+    }
+}
+
+impl Source for Delayed {
     fn has_more(&self, lane: u8) -> bool {
         self.replicator.has_more(lane)
     }
@@ -36,15 +52,6 @@ impl Source<PutBatch> for Delayed {
 
     fn on_outcome(&mut self, outcome: PacketOutcome) {
         self.replicator.on_outcome(outcome);
-    }
-
-    fn feed(&mut self, batch: &mut PutBatch) {
-        let hold = self.hold.lock().unwrap().take();
-        if let Some(until) = hold {
-            // The wait ends with an error, because nothing is ever sent.
-            let _ = until.recv();
-        }
-        self.replicator.feed(batch);
     }
 }
 
@@ -65,12 +72,16 @@ async fn a_stuck_driver_delays_no_tick() {
     let mut listening = nowcast::ListenConfig::loopback(0);
     listening.accept.session = crate::session::session_config(Duration::from_secs(20));
     let listener = nowcast::Listener::bind(listening).await.unwrap();
-    let mut service = listener.advertise("plaza").await.unwrap();
-    let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
-    let (theirs, ours) = tokio::join!(nowcast::connect(&url), service.accept());
-    let (theirs, ours) = (theirs.unwrap(), Arc::new(ours.unwrap()));
-
     let metrics = ServerMetrics::new(None).rooms;
+    let (sink, replicator) = SessionSink::new(60, &metrics);
+    let sink = Arc::new(sink);
+    let hold = Hold::default();
+    let delayed = Mutex::new(Some(Delayed { replicator, hold: Arc::clone(&hold) }));
+    let take = move |_| Some(Box::new(delayed.lock().unwrap().take()?) as Box<dyn Application>);
+    listener.serve("plaza", take).unwrap();
+    let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
+    let theirs = nowcast::connect(&url).await.unwrap();
+
     let mut catalogue = Catalogue::default();
     let make =
         |_, _| World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing");
@@ -80,17 +91,12 @@ async fn a_stuck_driver_delays_no_tick() {
     let other = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
     let _other = enter(&rooms, Arc::<PlainSink>::clone(&other));
 
-    let hold = Hold::default();
-    let delayed = |replicator| {
-        Box::new(Delayed { replicator, hold: Arc::clone(&hold) }) as Box<dyn Source<PutBatch> + Send>
-    };
-    let sink = Arc::new(SessionSink::with_source(ours, 60, &metrics, delayed));
     let (_seat, client) = enter(&rooms, Arc::<SessionSink>::clone(&sink));
     theirs.receive().await.expect("the client is welcomed");
 
     let (held, until) = channel();
     *hold.lock().unwrap() = Some(until);
-    sink.channel.source_has_more();
+    sink.sender.wake();
     take_snapshots(&other);
     client.notice("sent while the driver is stuck");
     let mut snapshots = 0;

@@ -1,0 +1,235 @@
+//! The application of a channel. It shares the session with the handles of the channel, behind one lock.
+
+use std::future::poll_fn;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+use nowcast_session::{CloseCode, Closed, Notice, PacketOutcome, Session, Source};
+use tokio::sync::watch;
+
+use super::feed::{feed, feed_at};
+use super::{Application, DrivenSession, Driver};
+use crate::carrier::{Carrier, CarrierKind};
+use crate::channel::{CommandId, Error, Message, Phase, Received, Replies, RequeuedMessages, Wakers};
+use crate::clock;
+use crate::published::Subscription;
+
+/// Runs the session of a channel until it is closed.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut driver = Driver::new();
+    poll_fn(|context| {
+        let Core { driven, handles } = &mut *shared.lock();
+        driver.poll(driven, handles, context)
+    })
+    .await;
+    shared.lock().handles.has_left();
+}
+
+/// A session and the state of its channel's handles, behind one lock.
+pub(crate) struct Shared {
+    core: Mutex<Core>,
+}
+
+/// The state behind the lock.
+pub(crate) struct Core {
+    pub(crate) driven: DrivenSession,
+    pub(crate) handles: Handles,
+}
+
+/// The state of the handles of a channel, and the tasks that wait for the session.
+pub(crate) struct Handles {
+    /// Requests a turn of the driver. Absent after the request.
+    driver: Option<Waker>,
+    pub(super) readers: Wakers,
+    pub(super) writers: Wakers,
+    /// The number of acknowledged packets at the time when the writers were last woken.
+    acknowledged: u64,
+    /// Number of open batches. Nothing is sent while one exists.
+    pub(super) open_batches: usize,
+    pub(super) replies: Replies,
+    pub(super) kept: RequeuedMessages,
+    /// The publisher's messages for the peer.
+    pub(super) subscription: Option<Subscription>,
+    changes: watch::Sender<(Phase, Option<CarrierKind>)>,
+    /// Becomes true when nothing more can leave: the session is closed and its last carrier has ended.
+    left: watch::Sender<bool>,
+}
+
+impl Shared {
+    pub(crate) fn new(session: Session, carrier: Box<dyn Carrier>) -> Arc<Self> {
+        let (changes, _) = watch::channel((Phase::Connecting, Some(carrier.kind())));
+        let handles = Handles {
+            driver: None,
+            readers: Wakers::default(),
+            writers: Wakers::default(),
+            acknowledged: 0,
+            open_batches: 0,
+            replies: Replies::default(),
+            kept: RequeuedMessages::default(),
+            subscription: None,
+            changes,
+            left: watch::Sender::new(false),
+        };
+        let driven = DrivenSession::new(session, carrier);
+        Arc::new(Self { core: Mutex::new(Core { driven, handles }) })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().expect("no thread panics while holding the lock")
+    }
+}
+
+impl Core {
+    /// Continues on another carrier, and closes the previous one.
+    pub(crate) fn attach(&mut self, carrier: Box<dyn Carrier>) {
+        self.driven.attach(carrier);
+        self.handles.note_change(&self.driven);
+        self.handles.wake_driver();
+    }
+
+    /// Takes the notices of the session.
+    pub(super) fn take_notices(&mut self) {
+        self.driven.pass_notices(&mut self.handles);
+    }
+
+    pub(crate) fn closed(&self) -> Option<Closed> {
+        self.driven.closed().cloned()
+    }
+
+    /// Ends the session, and its carrier for the same reason.
+    pub(crate) fn close(&mut self, code: u32, reason: &str) {
+        self.driven.close(code, reason);
+        self.take_notices();
+        self.handles.wake_driver();
+    }
+
+    /// Closes the session after all messages are delivered.
+    pub(super) fn linger(&mut self) {
+        self.driven.look();
+        self.driven.close_after_delivery(CloseCode::DONE.0, "");
+        self.handles.wake_driver();
+    }
+
+    /// Returns the next message that is not a reply. Replies go to their tasks.
+    pub(super) fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
+        self.handles.take_message(&mut self.driven, bytes)
+    }
+
+    /// Reading may free credit. The driver is then woken to inform the peer.
+    pub(super) fn note_reading(&mut self) {
+        let report = self.driven.session.report_at();
+        if report.is_some_and(|at| self.driven.armed.is_none_or(|armed| at < armed)) {
+            self.handles.wake_driver();
+        }
+    }
+}
+
+impl Handles {
+    /// Wakes the driver, so that it checks the session.
+    pub(crate) fn wake_driver(&mut self) {
+        self.driver.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn take_message(&mut self, driven: &mut DrivenSession, bytes: &mut Vec<u8>) -> Option<Received> {
+        // The session counts late replies. If the caller is gone, it needs no reply.
+        driven.take_message(bytes, |command, reply| _ = self.replies.settle(command, Ok(mem::take(reply))))
+    }
+
+    /// Takes messages while one of them may be the reply to a waiting command. All other messages are kept for the application.
+    fn take_replies(&mut self, driven: &mut DrivenSession) {
+        loop {
+            if self.kept.is_full() {
+                return self.replies.settle_all(&Error::Behind);
+            }
+            let mut bytes = Vec::new();
+            let Some(received) = self.take_message(driven, &mut bytes) else { return };
+            self.kept.keep(Message::new(received, bytes));
+        }
+    }
+
+    fn note_change(&mut self, driven: &DrivenSession) {
+        let state = (driven.phase().clone(), driven.carrier.as_ref().map(|carrier| carrier.kind()));
+        self.changes.send_if_modified(|before| {
+            let is_new = *before != state;
+            *before = state;
+            is_new
+        });
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
+        self.changes.subscribe()
+    }
+
+    /// Records that the driver has ended.
+    pub(crate) fn has_left(&mut self) {
+        self.left.send_replace(true);
+    }
+
+    /// Becomes true when the driver has ended.
+    pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
+        self.left.subscribe()
+    }
+}
+
+impl Source for Handles {
+    fn has_more(&self, _lane: u8) -> bool {
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _packet: &mut Vec<u8>) {}
+
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {}
+
+    fn waiting(&self, _lanes: u16) -> u16 {
+        0
+    }
+}
+
+impl Application for Handles {
+    /// Wakes the tasks that can continue after packets arrived.
+    fn turn(&mut self, driven: &mut DrivenSession, context: &mut Context<'_>) {
+        if !self.driver.as_ref().is_some_and(|driver| driver.will_wake(context.waker())) {
+            self.driver = Some(context.waker().clone());
+        }
+        if !self.replies.is_empty() {
+            self.take_replies(driven);
+        }
+        if driven.is_readable() || !self.kept.is_empty() {
+            self.readers.wake_all();
+        }
+        // Only acknowledgements make room for new messages.
+        let acknowledged = driven.stats().packets_acknowledged;
+        if mem::replace(&mut self.acknowledged, acknowledged) != acknowledged {
+            self.writers.wake_all();
+        }
+    }
+
+    fn wake_at(&mut self, driven: &mut DrivenSession, context: &mut Context<'_>) -> Option<Instant> {
+        feed_at(&mut self.subscription, driven, context).map(clock::instant)
+    }
+
+    fn before_packet(&mut self, driven: &mut DrivenSession) -> bool {
+        // The end of the last batch wakes the driver.
+        let may_send = self.open_batches == 0;
+        if may_send {
+            feed(&mut self.subscription, driven);
+        }
+        may_send
+    }
+
+    fn on_notice(&mut self, driven: &DrivenSession, notice: &Notice) {
+        match notice {
+            Notice::Closed(closed) => self.replies.settle_all(&Error::Closed(closed.clone())),
+            Notice::CommandTimedOut { lane, command } => {
+                // If the caller is gone, it needs no reply.
+                self.replies.settle(CommandId::new(*lane, *command), Err(Error::TimedOut));
+            }
+            Notice::Opened { .. } | Notice::Detached => {}
+        }
+        self.note_change(driven);
+        self.readers.wake_all();
+        self.writers.wake_all();
+    }
+}
