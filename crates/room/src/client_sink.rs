@@ -260,7 +260,7 @@ impl RoomView<'_> {
     /// The position of a player's avatar, in metres.
     pub fn eye(&self, player: PlayerId) -> Option<[f32; 3]> {
         let avatar = self.replicated.player(player)?.avatar?;
-        Some(self.world.entity(avatar)?.pose.position)
+        Some(self.world.entity(EntityId(avatar))?.pose.position)
     }
 }
 

@@ -17,9 +17,9 @@ pub struct RoomsConfig {
     pub rooms_per_address_max: usize,
     /// Maximum rooms at the same time that show the history of a room. They do not count toward the maximum of rooms.
     pub past_rooms_max: usize,
-    /// Maximum players in one room at the same time.
+    /// Maximum people in one room at the same time, and maximum programs.
     pub players_max: usize,
-    /// Maximum players in one room from one address (an IPv4 address, or an IPv6 /64).
+    /// Maximum people, and maximum programs, in one room from one address (an IPv4 address, or an IPv6 /64).
     pub players_per_address_max: usize,
     /// Maximum actions of one client a second, and at once.
     pub actions_hz: u32,

@@ -51,7 +51,7 @@
 //! let persistence = Arc::new(PersistenceThread::open(None)?);
 //! let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics), Vec::new());
 //!
-//! let seat = rooms.reserve("park", Opener { address: None, is_local: true })?;
+//! let seat = rooms.reserve("park", Opener { address: None, is_local: true, is_program: false })?;
 //! let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
 //! let name = Name::Asked("Ada".to_owned());
 //! let ada = Arc::new(ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), 10, false, false));

@@ -9,12 +9,13 @@ use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ, Value};
 use nowcast_world_protocol::plain::{
     Action, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
 };
+use nowcast_world_protocol::session::Player;
 
 use crate::client_sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
 use crate::dictionary::{attributes_of, field_types};
 use crate::metrics::Metrics;
-use crate::room::replicated_state::{ReplicatedPlayer, ScreenValue};
+use crate::room::replicated_state::ScreenValue;
 use crate::room::world_events::{Audience, WorldEvent};
 use crate::rule_report::RuleReport;
 use crate::send_queue::{self, SendQueue};
@@ -295,8 +296,8 @@ fn attributes(view: &RoomView<'_>, entity: &EntityRef<'_>) -> Value {
     attributes_of(&view.world.scene().kind_of(entity.kind).attributes, entity)
 }
 
-fn player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) -> ServerMessage {
-    ServerMessage::Player { id: id.0, name: name.clone(), avatar: avatar.map(|id| id.0) }
+fn player(id: PlayerId, Player { name, avatar, program }: &Player) -> ServerMessage {
+    ServerMessage::Player { id: id.0, name: name.clone(), avatar: *avatar, program: *program }
 }
 
 fn screen(ScreenValue { player, place, value, .. }: ScreenValue) -> ServerMessage {

@@ -87,10 +87,15 @@ struct Open {
     opened_by: Option<IpAddr>,
     /// Whether this room shows the history of a room.
     is_past: bool,
-    /// Players, counted from their admission until the end of their connection.
-    seats: usize,
-    /// Players by network, counted in the same way.
-    seats_by_network: HashMap<IpAddr, usize>,
+    people: Seats,
+    programs: Seats,
+}
+
+/// The taken seats of a room's people, or of its programs: each is taken from a client's admission until the end of its connection.
+#[derive(Default)]
+struct Seats {
+    taken: usize,
+    by_network: HashMap<IpAddr, usize>,
 }
 
 /// The readers of a room list.
@@ -193,7 +198,6 @@ impl Rooms {
     fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), Refusal> {
         let RoomsConfig { rooms_max, past_rooms_max, players_max, .. } = self.config;
         let of_address_max = self.config.players_per_address_max;
-        let network = opener.network();
         let Some(asked) = AskedRoom::parse(name) else {
             return Err(Refusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         };
@@ -201,10 +205,10 @@ impl Rooms {
             return Err(Refusal::ShuttingDown);
         }
         match open.get(name) {
-            Some(room) if room.seats >= players_max => {
+            Some(room) if room.seats(opener).taken >= players_max => {
                 Err(Refusal::Full { room: name.to_owned(), players_max })
             }
-            Some(room) if self.seats_of(room, network) >= of_address_max => {
+            Some(room) if self.seats_of(room, opener) >= of_address_max => {
                 Err(Refusal::FullOfAddress { room: name.to_owned(), players_max: of_address_max })
             }
             Some(_) => Ok(()),
@@ -269,24 +273,25 @@ impl Rooms {
             let opened_by = opener.network();
             open.insert(
                 name.to_owned(),
-                Open { lobby, opened_by, is_past, seats: 0, seats_by_network: HashMap::new() },
+                Open { lobby, opened_by, is_past, people: Seats::default(), programs: Seats::default() },
             );
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("the room was open or was just opened");
-        room.seats += 1;
-        let network = opener.network();
-        if let Some(network) = network {
-            *room.seats_by_network.entry(network).or_default() += 1;
+        let seats = room.seats_mut(opener);
+        seats.taken += 1;
+        if let Some(network) = opener.network() {
+            *seats.by_network.entry(network).or_default() += 1;
         }
         let (room_name, lobby) = (name.to_owned(), Arc::clone(&room.lobby));
-        Ok(Seat::new(Arc::clone(self), room_name, lobby, network))
+        Ok(Seat::new(Arc::clone(self), room_name, lobby, opener))
     }
 
-    /// The number of players of a network in a room, or 0 if the network is not limited.
-    fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
-        let limited = network.filter(|network| !(self.config.is_loopback_only && network.is_loopback()));
-        limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
+    /// The number of seats in a room that the network of a client has taken, or 0 if the network is not limited.
+    fn seats_of(&self, room: &Open, opener: Opener) -> usize {
+        let is_limited = |network: &IpAddr| !(self.config.is_loopback_only && network.is_loopback());
+        let limited = opener.network().filter(is_limited);
+        limited.and_then(|network| room.seats(opener).by_network.get(&network)).copied().unwrap_or_default()
     }
 
     /// Limits how often untrusted clients open rooms, because every opened room takes space in the store.
@@ -305,7 +310,7 @@ impl Rooms {
             .map(|(name, room)| RoomSummary {
                 name: name.clone(),
                 world: self.catalogue.of_room(name).name.clone(),
-                players: room.seats,
+                players: room.people.taken,
                 players_max: players_max.min(room.lobby.players_max()),
             })
             .collect()
@@ -323,10 +328,10 @@ impl Rooms {
         worlds
     }
 
-    /// Returns the numbers of open rooms that show the present, and of their players.
+    /// Returns the numbers of open rooms that show the present, and of their people and programs.
     pub fn count(&self) -> (usize, usize) {
         let open = self.open.lock();
-        (present(&open).count(), present(&open).map(|(_, room)| room.seats).sum())
+        (present(&open).count(), present(&open).map(|(_, room)| room.taken()).sum())
     }
 
     /// Returns the studio of an open room.
@@ -366,14 +371,14 @@ impl Rooms {
 
     /// Whether no client has a seat in the room.
     pub(crate) fn is_deserted(&self, name: &str) -> bool {
-        self.open.lock().get(name).is_none_or(|room| room.seats == 0)
+        self.open.lock().get(name).is_none_or(|room| room.taken() == 0)
     }
 
     /// Removes a room from the table if no client has a seat in it, and calls `then` before another room can have its name.
     /// Returns whether the room was removed.
     pub(crate) fn close_if_deserted(&self, name: &str, then: impl FnOnce()) -> bool {
         let mut open = self.open.lock();
-        let deserted = open.get(name).is_none_or(|room| room.seats == 0);
+        let deserted = open.get(name).is_none_or(|room| room.taken() == 0);
         if deserted {
             open.remove(name);
             self.metrics.rooms.set(open.len() as i64);
@@ -391,17 +396,18 @@ impl Rooms {
         }
     }
 
-    fn free_seat(&self, room: &str, lobby: &Arc<Lobby>, network: Option<IpAddr>) {
+    fn free_seat(&self, room: &str, lobby: &Arc<Lobby>, opener: Opener) {
         if let Some(room) = self.open.lock().get_mut(room)
             && Arc::ptr_eq(&room.lobby, lobby)
         {
-            room.seats -= 1;
+            let Seats { taken, by_network } = room.seats_mut(opener);
+            *taken -= 1;
             if let Some((network, count)) =
-                network.and_then(|network| Some((network, room.seats_by_network.get_mut(&network)?)))
+                opener.network().and_then(|network| Some((network, by_network.get_mut(&network)?)))
             {
                 *count -= 1;
                 if *count == 0 {
-                    room.seats_by_network.remove(&network);
+                    by_network.remove(&network);
                 }
             }
         }
@@ -413,9 +419,23 @@ impl Open {
         opener.address.is_some() && self.opened_by == opener.network()
     }
 
+    /// The seats for clients like this one.
+    fn seats(&self, client: Opener) -> &Seats {
+        if client.is_program { &self.programs } else { &self.people }
+    }
+
+    fn seats_mut(&mut self, client: Opener) -> &mut Seats {
+        if client.is_program { &mut self.programs } else { &mut self.people }
+    }
+
+    /// The number of people and programs.
+    fn taken(&self) -> usize {
+        self.people.taken + self.programs.taken
+    }
+
     /// If the room is empty and no client is about to enter, returns the time since which it is empty.
     fn empty_since(&self) -> Option<Instant> {
-        self.lobby.empty_since().filter(|_| self.seats == 0)
+        self.lobby.empty_since().filter(|_| self.taken() == 0)
     }
 }
 

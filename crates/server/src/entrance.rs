@@ -62,7 +62,12 @@ pub(crate) fn admit(
         return Err(Refusal::NotEditor);
     }
     if !is_resuming && service.is_none() {
-        shared.rooms.may_enter(name, opener_of(&entry))?;
+        // The `Join` of a session states whether the client is a program, and arrives later.
+        let may_enter = |is_program| shared.rooms.may_enter(name, opener_of(&entry, is_program));
+        may_enter(false).or_else(|refusal| match may_be_program(&entry, &shared.config.entry) {
+            true => may_enter(true),
+            false => Err(refusal),
+        })?;
     }
     if service.is_some_and(|service| !service.admits(peer.is_local, has_token(shared, query))) {
         return Err(Refusal::LocalService);
@@ -75,8 +80,8 @@ pub(crate) fn admit(
 }
 
 /// Returns the properties of a client by which rooms limit it.
-pub(crate) fn opener_of(entry: &Entry) -> Opener {
-    Opener { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
+pub(crate) fn opener_of(entry: &Entry, is_program: bool) -> Opener {
+    Opener { address: entry.address.map(|address| address.ip()), is_local: entry.is_local, is_program }
 }
 
 /// Whether an admitted client presented a token.

@@ -106,7 +106,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     };
     let (handle, sink) = parameters.into_client(shared, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(Refusal::NotWebSocket)?;
-    let seat = shared.rooms.reserve(room, opener_of(&entry))?;
+    let seat = shared.rooms.reserve(room, opener_of(&entry, handle.is_program))?;
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(of_admission)?;
     }

@@ -35,7 +35,7 @@ async fn a_player_receives_its_id_the_definition_and_all_entities() {
     let people = [ada.next().await, ada.next().await];
     let named = |id, name: &str| {
         people.iter().any(|message| {
-            matches!(message, ServerMessage::Player { id: of, name: is, avatar: Some(_) } if *of == id && is == name)
+            matches!(message, ServerMessage::Player { id: of, name: is, avatar: Some(_), program: false } if *of == id && is == name)
         })
     };
     assert!(named(bob.id, "Bob") && named(player, "Ada L."), "the players follow: {people:?}");

@@ -62,6 +62,10 @@ async fn a_program_moves_its_entities_freely_and_all_clients_see_it() {
     tracker.until("the answer", |tracker| tracker.view.granted == [(TARGET, TARGET + 100)]).await;
     let id = ada.view.players.iter().find(|(_, player)| player.name == "tracker").map(|(id, _)| *id);
     assert_eq!(tracker.view.entities[&TARGET].owner, id, "the entity was sent before the answer");
+    for view in [&ada.view, &tracker.view] {
+        let programs: Vec<_> = view.players.values().filter(|player| player.program).collect();
+        assert!(view.players.len() == 2 && programs.len() == 1 && programs[0].name == "tracker", "{view:?}");
+    }
     for step in 1..=20 {
         tracker.bring(TARGET, [5.0, 1.0, 0.1 * step as f32]);
     }
@@ -96,6 +100,33 @@ async fn a_program_moves_its_entities_freely_and_all_clients_see_it() {
             && view.screen("programs") == Some(&json!(0.0))
     })
     .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn programs_do_not_take_the_seats_of_people_and_are_not_counted_as_people() {
+    let server = TestServer::with(|config| {
+        config.worlds = vec![script("hall", HALL)];
+        config.limits.players_max = 1;
+    })
+    .await;
+    let mut program = server.join("hall", "name=Studio&role=program").await;
+    let mut ada = server.join("hall", "name=Ada").await;
+    for client in [&mut program, &mut ada] {
+        client.until_view("both players", |view| view.players.len() == 2).await;
+        let programs = client.view.players.values().filter(|player| player.program);
+        assert_eq!(programs.map(|player| player.name.as_str()).collect::<Vec<_>>(), ["Studio"]);
+    }
+    let rooms = server.get("/api/rooms").await;
+    assert!(rooms.contains(r#""players":1,"playersMax":1"#), "{rooms}");
+    for role in ["player", "program"] {
+        let refused = server.connect(&format!("/ws/hall?role={role}")).await.map(drop);
+        assert!(refused.is_err_and(|error| error.to_string().contains("503")), "{role}");
+    }
+    drop(ada);
+    server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
+    let ben = server.join("hall", "name=Ben").await;
+    assert_eq!(ben.name(), "Ben");
     server.stop().await;
 }
 

@@ -233,14 +233,21 @@ async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
     let closed = timeout(PATIENCE, other.closed()).await.expect("the session ends");
     assert!(
         closed.code.0 == 5
-            && closed.reason.contains("version 1 of the world's protocol, this server speaks 7"),
+            && closed.reason.contains("version 1 of the world's protocol, this server speaks 8"),
         "{closed}"
     );
 
     let first = Guest::join(&server, "one", "Ada", CarrierKind::WebSocket).await;
+    let second = Guest::open(&server, "one", CarrierKind::WebTransport).await.expect("it may be a program");
+    let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 0, key: Vec::new() };
+    second.try_event(&encode_to_vec(&join)).expect("the lane is empty");
+    let closed = timeout(PATIENCE, second.closed()).await.expect("the session ends");
+    assert!(closed.code.0 == 70 && closed.reason.contains("1 players are in it"), "{closed}");
+    let program = Guest::join_as_program(&server, "one", "Studio").await;
     let refusal = Guest::open(&server, "one", CarrierKind::WebTransport).await.expect_err("the room is full");
     assert!(matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "full"), "{refusal}");
     assert!(refusal.to_string().contains("1 players are in it"), "{refusal}");
+    drop(program);
     let refusal = Guest::open(&server, "No.Room", CarrierKind::WebSocket)
         .await
         .expect_err("the name is not the name of a room");

@@ -345,7 +345,7 @@ mod tests {
         };
         assert_eq!(event(&mut view, &welcome), Update::Welcome);
         let id = PlayerId(3);
-        let ada = encode_to_vec(&Player { name: "Ada".into(), avatar: Some(12) });
+        let ada = encode_to_vec(&Player { name: "Ada".into(), avatar: Some(12), program: false });
         assert_eq!(state(&mut view, StateKey::Player(id), &ada), Update::Player(id));
         assert_eq!(view.avatar(), Some(EntityId(12)));
         assert_eq!(state(&mut view, StateKey::Player(id), &[]), Update::Left(id));

@@ -9,7 +9,7 @@ use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 use serde::{Deserialize, Serialize};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;
@@ -516,6 +516,14 @@ pub struct Player {
     pub name: String,
     /// The entity that the player moves.
     pub avatar: Option<u32>,
+    /// Whether the player joined as a program.
+    pub program: bool,
+}
+
+impl From<&nowcast_world::Player> for Player {
+    fn from(player: &nowcast_world::Player) -> Self {
+        Self { name: player.name.clone(), avatar: player.avatar.map(|id| id.0), program: player.is_program }
+    }
 }
 
 /// The value at a place on the client's screen.

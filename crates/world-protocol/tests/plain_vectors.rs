@@ -198,8 +198,11 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 text: "<b>héllo</b> \"w\\rld\" 日本 🚀".into(),
             },
         ),
-        ("player", ServerMessage::Player { id: 12, name: "Ada".into(), avatar: Some(301) }),
-        ("player without an avatar", ServerMessage::Player { id: 13, name: "guest-13".into(), avatar: None }),
+        ("player", ServerMessage::Player { id: 12, name: "Ada".into(), avatar: Some(301), program: false }),
+        (
+            "program without an avatar",
+            ServerMessage::Player { id: 13, name: "guest-13".into(), avatar: None, program: true },
+        ),
         ("left", ServerMessage::Left { id: 13 }),
         ("screen", ServerMessage::Screen { place: "score".into(), personal: false, value: Value::Int(3) }),
         (

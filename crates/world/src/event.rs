@@ -118,7 +118,7 @@ pub enum To {
 /// The reason why a command was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The world has the maximum number of players.
+    /// The world has the maximum number of people, or of programs.
     #[error("the world is full: {players_max} players are in it")]
     Full {
         /// The limit.

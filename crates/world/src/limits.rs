@@ -6,7 +6,7 @@
 pub struct Limits {
     /// Entities at a time.
     pub entities_max: usize,
-    /// Players at a time.
+    /// People at a time, and programs at a time.
     pub players_max: usize,
     /// Joints at a time.
     pub joints_max: usize,

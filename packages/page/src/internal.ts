@@ -16,7 +16,7 @@ export { shareOutButtons } from "./input/gamepad.js";
 export type { Command } from "./input/input-collector.js";
 export { emoteKey, mouseKey } from "./input/keyboard.js";
 export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";
-export { People, type PlayerFacts } from "./people.js";
+export { peopleIn } from "./people.js";
 export { PitchSender, pitchBehind } from "./pitch.js";
 export { readSound } from "./sounds.js";
 export type { Actor } from "./targets.js";

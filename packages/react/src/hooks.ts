@@ -94,9 +94,9 @@ export function useConnection(): Connection {
 }
 
 const playersOf = ({ players }: World): readonly Player[] =>
-  [...players.values()].map(({ id, name, avatarId }) => ({ id, name, avatarId }));
+  [...players.values()].map((player) => ({ ...player }));
 
-/** All players, in the order of their arrival. */
+/** All players, people and programs, in the order of their arrival. */
 export function usePlayers(): readonly Player[] {
   return useWorldList(["joined", "renamed", "avatar", "left", "welcome"], playersOf);
 }

@@ -63,10 +63,11 @@ class FakeWorld {
   }
 
   addPlayer(id: number, name: string): void {
-    const player = { id: id as PlayerId, name, avatarId: undefined };
-    const isNew = !this.players.has(player.id);
+    const player = { id: id as PlayerId, name, avatarId: undefined, isProgram: false };
+    const before = this.players.get(player.id)?.name;
     this.players.set(player.id, player);
-    this.emitter.emit(isNew ? "joined" : "renamed", { player });
+    if (before === undefined) this.emitter.emit("joined", { player });
+    else this.emitter.emit("renamed", { player, before });
   }
 
   show(place: string, value: unknown): void {

@@ -1,5 +1,5 @@
 import type { OrbitCamera, VoiceToggle } from "@nowcast/page";
-import type { Actor, People, PeopleListPage } from "@nowcast/page/internal";
+import type { Actor, PeopleListPage } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Hud } from "./hud/hud.js";
 import { words } from "./words.js";
@@ -8,7 +8,6 @@ import type { WorldConnection } from "./world-connection.js";
 /** The parts of the page that the list of people needs. */
 export interface PeopleParts {
   readonly connection: WorldConnection | undefined;
-  readonly people: People;
   readonly own: Actor | undefined;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
@@ -19,9 +18,8 @@ export interface PeopleParts {
 /** The page's interface for the list of people. */
 export function peopleListPageOf(parts: PeopleParts): PeopleListPage {
   return {
-    people: parts.people,
-    get player() {
-      return parts.connection?.player;
+    get world() {
+      return parts.connection?.world;
     },
     find: (player) => find(parts, player),
     choose: (player, choice) => parts.voice.choose(player, choice),
@@ -30,9 +28,10 @@ export function peopleListPageOf(parts: PeopleParts): PeopleListPage {
 }
 
 /** Turns the camera to the avatar of a player, and says how far away it is. */
-function find({ people, own, scene, camera, hud }: PeopleParts, player: number): void {
-  const name = people.all.get(player)?.name ?? words.guest;
-  const avatar = people.avatarOf(player);
+function find({ connection, own, scene, camera, hud }: PeopleParts, player: number): void {
+  const known = connection?.playerOf(player);
+  const name = known?.name ?? words.guest;
+  const avatar = known?.avatarId;
   const shown = avatar === undefined ? undefined : (scene.crowd.get(avatar) ?? scene.get(avatar));
   if (!shown || !own) return hud.say(words.isOutOfSight(name));
   const [dx, dz] = [shown.x - own.x, shown.z - own.z];

@@ -15,7 +15,7 @@ import {
   VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import { type Actor, People, PitchSender } from "@nowcast/page/internal";
+import { type Actor, PitchSender } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
@@ -60,7 +60,6 @@ export class Viewer implements EventParts {
   readonly hud: Hud;
   readonly figures = new Figures((visible) => this.change({ hud: visible }));
   readonly actions: Actions;
-  readonly people = new People();
   readonly peopleList: PeopleList;
   readonly highlights = new Highlights(elements.highlightElements());
   readonly voice: VoiceToggle;

@@ -1,13 +1,12 @@
 // The only module of the viewer that joins worlds. `presence.ts` of `@nowcast/page/headset` owns head and hands, and
 // `start/worlds.ts` lists worlds. The others handle drawn objects.
 
-import type { PlayerFacts } from "@nowcast/page/internal";
 import { WorldView } from "@nowcast/three";
 import type { Pose, WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
 import type { ActionSource } from "nowcast/internal";
 import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, type ReportOutcome, readPortal } from "nowcast/internal";
-import { browserIdentity, joinWorld, tabSeat, type World } from "nowcast/world";
+import { browserIdentity, joinWorld, type Player, type PlayerId, tabSeat, type World } from "nowcast/world";
 
 export const NETWORK_HZ_MIN = 5;
 export const NETWORK_HZ_MAX = 60;
@@ -32,9 +31,11 @@ export interface WorldConnectionListener {
   welcomed(room: string, world: string, isResumed: boolean): void;
   /** The actions that are possible from now on. */
   defined(actions: readonly ActionSource[]): void;
-  /** A player joined, or its name or avatar changed. */
-  playerChanged(player: PlayerFacts): void;
-  playerLeft(player: PlayerFacts): void;
+  playerJoined(player: Player): void;
+  playerRenamed(player: Player, before: string): void;
+  playerLeft(player: Player): void;
+  /** A player has another avatar, or none. */
+  avatarChanged(): void;
   /** A value on the screen changed. */
   screenChanged(place: string): void;
   /** The world sends this player to another room. */
@@ -108,6 +109,10 @@ export class WorldConnection {
 
   get player(): number | undefined {
     return this.world.playerId;
+  }
+
+  playerOf(id: number): Player | undefined {
+    return this.world.players.get(id as PlayerId);
   }
 
   get entityCount(): number {
@@ -185,9 +190,9 @@ export class WorldConnection {
       world.on("status", (event) => listener.statusChanged(event.status)),
       world.on("welcome", ({ room, world, isResumed }) => listener.welcomed(room, world, isResumed)),
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
-      ...(["joined", "renamed", "avatar"] as const).map((type) =>
-        world.on(type, ({ player }) => listener.playerChanged(player)),
-      ),
+      world.on("joined", ({ player }) => listener.playerJoined(player)),
+      world.on("renamed", ({ player, before }) => listener.playerRenamed(player, before)),
+      world.on("avatar", () => listener.avatarChanged()),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", ({ place }) => listener.screenChanged(place)),
       world.on("event", ({ name, payload }) => {

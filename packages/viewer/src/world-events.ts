@@ -15,8 +15,7 @@ import {
   buttonOf,
   CAMERA_PLACE,
   hasWalkers,
-  type People,
-  type PlayerFacts,
+  peopleIn,
   readCamera,
   readShake,
   readSound,
@@ -27,6 +26,7 @@ import { SKY_PLACE } from "@nowcast/three";
 import { readBurst, WEATHER_PLACE, type WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
 import type { ActionSource, Portal } from "nowcast/internal";
+import type { Player } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
@@ -44,7 +44,6 @@ const GREETING_MS = 1500;
 export interface EventParts {
   readonly connection: WorldConnection | undefined;
   readonly scene: WorldScene;
-  readonly people: People;
   readonly peopleList: PeopleList;
   readonly highlights: Highlights;
   readonly actions: Actions;
@@ -71,7 +70,6 @@ export interface EventParts {
 /** Removes all that the page shows of a world. */
 export function clearWorld(page: EventParts): void {
   page.scene.clear();
-  page.people.clear();
   page.peopleList.clear();
   page.highlights.clear();
   page.actions.define([]);
@@ -127,20 +125,26 @@ export class WorldEvents implements WorldConnectionListener {
     if (ticket !== undefined) this.#page.connection?.arrive(ticket);
   }
 
-  playerChanged(player: PlayerFacts): void {
-    const { people, chat, connection } = this.#page;
-    const happening = people.update(player);
+  playerJoined({ id, name, isProgram }: Player): void {
+    const { chat, connection } = this.#page;
     this.#countPeople();
-    if (happening?.what === "renamed") chat.addEvent(words.isNow(happening.before, happening.name));
-    if (happening?.what !== "came" || player.id === connection?.player || !this.#isSettled) return;
-    chat.addEvent(words.isHere(happening.name));
+    if (!isProgram && id !== connection?.player && this.#isSettled) chat.addEvent(words.isHere(name));
   }
 
-  playerLeft({ id, name }: PlayerFacts): void {
-    const { people, chat, connection } = this.#page;
-    people.remove(id);
+  playerRenamed({ name, isProgram }: Player, before: string): void {
     this.#countPeople();
-    if (connection?.status === "open" && id !== connection.player) chat.addEvent(words.hasLeft(name));
+    if (!isProgram) this.#page.chat.addEvent(words.isNow(before, name));
+  }
+
+  playerLeft({ id, name, isProgram }: Player): void {
+    const { chat, connection } = this.#page;
+    this.#countPeople();
+    if (isProgram || connection?.status !== "open" || id === connection.player) return;
+    chat.addEvent(words.hasLeft(name));
+  }
+
+  avatarChanged(): void {
+    this.#countPeople();
   }
 
   screenChanged(place: string): void {
@@ -181,9 +185,9 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   chatted(player: number, name: string, text: string): void {
-    const { people, peopleList, chat, scene } = this.#page;
+    const { peopleList, chat, scene, connection } = this.#page;
     if (peopleList.isBlocked(player)) return;
-    const avatar = people.avatarOf(player);
+    const avatar = connection?.playerOf(player)?.avatarId;
     chat.add(name, scene.crowd.colorOf(avatar), text);
     if (avatar !== undefined) scene.labels.say(avatar, text, performance.now());
   }
@@ -215,8 +219,8 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   #countPeople(): void {
-    const { hud, people, peopleList, connection } = this.#page;
-    hud.setPeople(people.count, connection?.avatar === undefined);
+    const { hud, peopleList, connection } = this.#page;
+    hud.setPeople(peopleIn(connection?.world).length, connection?.avatar === undefined);
     peopleList.update();
   }
 }

@@ -333,8 +333,8 @@ impl Server {
 fn states(scene: &Scene) -> Vec<(u64, Vec<u8>)> {
     let mut states = Vec::new();
     for player in scene.players() {
-        let state = Player { name: player.name.clone(), avatar: player.avatar.map(|id| id.0) };
-        states.push((StateKey::Player(player.id).number(), encode_to_vec(&state)));
+        let state = encode_to_vec(&Player::from(player));
+        states.push((StateKey::Player(player.id).number(), state));
     }
     for entity in scene.entities().iter() {
         states.push((StateKey::Entity(entity.id).number(), encode_to_vec(&describe(scene, &entity))));

@@ -23,7 +23,7 @@ fn watching_a_world_as_a_client_prints_its_messages() {
     let mut watcher = nowcast(&args).spawn().expect("the program starts");
     let lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut awaited = vec![
-        vec!["event", r#"FromWorld: {"Welcome":{"protocol":7,"#, r#""world":"playground""#],
+        vec!["event", r#"FromWorld: {"Welcome":{"protocol":8,"#, r#""world":"playground""#],
         vec!["event", r#"FromWorld: {"Define":"#, ", block, body ", "action grab, arguments (block: u32?"],
         vec!["state 42949672", r#"Player: {"name":"Ada","avatar":"#],
         vec!["state ", r#"Entity: {"kind":"block","#, r#""attributes":{"color":"#],

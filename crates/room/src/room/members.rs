@@ -114,7 +114,9 @@ impl Members {
             newcomers.push(match seat {
                 Some(id) => self.resume(context, world, replicated, client, id),
                 None => {
-                    self.make_room(world, chat, newcomers.len());
+                    let is_program = client.is_program;
+                    let joining = newcomers.iter().filter(|other| other.client.is_program == is_program);
+                    self.make_room(world, chat, is_program, joining.count());
                     self.join(context, world, replicated, client)
                 }
             });

@@ -81,7 +81,8 @@ impl Members {
             }
             let address = member.client.address;
             let is_local = address.is_some_and(|address| address.to_canonical().is_loopback());
-            if let Err(refusal) = context.rooms.may_enter(&room, Opener { address, is_local }) {
+            let opener = Opener { address, is_local, is_program: member.client.is_program };
+            if let Err(refusal) = context.rooms.may_enter(&room, opener) {
                 member.client.notice(&format!("the world sends you to the room {room}: {refusal}"));
                 continue;
             }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use nowcast_replication::{ApplyDelta, SnapshotPool};
 use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
-use nowcast_world_protocol::session::{Entity, Place};
+use nowcast_world_protocol::session::{Entity, Place, Player};
 
 use crate::dictionary::{Dictionary, attribute_bytes};
 
@@ -21,7 +21,7 @@ pub struct ReplicatedState {
     versions: Vec<Version>,
     /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
-    players: BTreeMap<PlayerId, ReplicatedPlayer>,
+    players: BTreeMap<PlayerId, Player>,
     screens: Screens,
     /// Whether an entity may have changed since its description was sent, although the step of its last change has not advanced.
     is_stale: bool,
@@ -137,13 +137,6 @@ impl EntityUpdate<'_> {
     }
 }
 
-/// A player, as sent to clients.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ReplicatedPlayer {
-    pub(crate) name: String,
-    pub(crate) avatar: Option<EntityId>,
-}
-
 /// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes {
@@ -254,11 +247,13 @@ impl ReplicatedState {
         });
         for player in scene.players() {
             let is_sent = self.players.get(&player.id).is_some_and(|replicated| {
-                replicated.name == player.name && replicated.avatar == player.avatar
+                let Player { name, avatar, program } = replicated;
+                *name == player.name
+                    && *avatar == player.avatar.map(|id| id.0)
+                    && *program == player.is_program
             });
             if !is_sent {
-                let replicated = ReplicatedPlayer { name: player.name.clone(), avatar: player.avatar };
-                self.players.insert(player.id, replicated);
+                self.players.insert(player.id, player.into());
                 changes.players.push(player.id);
             }
         }
@@ -281,12 +276,12 @@ impl ReplicatedState {
     }
 
     /// Returns all players, ordered by number.
-    pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &ReplicatedPlayer)> {
+    pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &Player)> {
         self.players.iter().map(|(id, player)| (*id, player))
     }
 
     /// A player, as sent to clients.
-    pub(crate) fn player(&self, id: PlayerId) -> Option<&ReplicatedPlayer> {
+    pub(crate) fn player(&self, id: PlayerId) -> Option<&Player> {
         self.players.get(&id)
     }
 

@@ -19,6 +19,8 @@ pub struct Opener {
     pub address: Option<IpAddr>,
     /// Whether the client is on this machine and is not connected through a proxy.
     pub is_local: bool,
+    /// Whether the client is a program. Programs do not take the seats of people.
+    pub is_program: bool,
 }
 
 impl Opener {
@@ -32,12 +34,12 @@ pub struct Seat {
     rooms: Arc<Rooms>,
     room: String,
     lobby: Arc<Lobby>,
-    network: Option<IpAddr>,
+    opener: Opener,
 }
 
 impl Seat {
-    pub(super) fn new(rooms: Arc<Rooms>, room: String, lobby: Arc<Lobby>, network: Option<IpAddr>) -> Self {
-        Self { rooms, room, lobby, network }
+    pub(super) fn new(rooms: Arc<Rooms>, room: String, lobby: Arc<Lobby>, opener: Opener) -> Self {
+        Self { rooms, room, lobby, opener }
     }
 
     /// Enters the room, which greets the client with its next tick. A banned client is closed instead.
@@ -71,6 +73,6 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.rooms.free_seat(&self.room, &self.lobby, self.network);
+        self.rooms.free_seat(&self.room, &self.lobby, self.opener);
     }
 }

@@ -134,7 +134,7 @@ fn a_room_in_a_long_step_ends_soon_when_the_server_does() {
     until("the end of the room", || rooms.is_empty());
 }
 
-const NOBODY: Opener = Opener { address: None, is_local: true };
+const NOBODY: Opener = Opener { address: None, is_local: true, is_program: false };
 
 fn empty_world() -> World {
     World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
@@ -210,7 +210,7 @@ fn one_address_cannot_take_all_seats_of_a_room() {
 }
 
 fn opener(address: [u8; 4]) -> Opener {
-    Opener { address: Some(address.into()), is_local: address[0] == 127 }
+    Opener { address: Some(address.into()), is_local: address[0] == 127, is_program: false }
 }
 
 const STRANGER: [u8; 4] = [203, 0, 113, 7];

@@ -12,7 +12,7 @@ use nowcast_world_protocol::session::{FromWorld, Player, Said, Screen, StateKey}
 
 use crate::dictionary::Dictionary;
 use crate::room::replicated_state::{
-    Changes, EntityDescription, EntityDescriptions, ReplicatedPlayer, ReplicatedState, ScreenValue,
+    Changes, EntityDescription, EntityDescriptions, ReplicatedState, ScreenValue,
 };
 use crate::room::world_events::{Audience, WorldEvent};
 
@@ -224,9 +224,8 @@ fn entity_updates(
     update.collect()
 }
 
-fn state_of_player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) -> State {
-    let player = Player { name: name.clone(), avatar: avatar.map(|id| id.0) };
-    (None, StateKey::Player(id).number(), encode_to_vec(&player))
+fn state_of_player(id: PlayerId, player: &Player) -> State {
+    (None, StateKey::Player(id).number(), encode_to_vec(player))
 }
 
 fn define(dictionary: &Dictionary) -> Vec<u8> {

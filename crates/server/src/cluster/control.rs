@@ -44,7 +44,7 @@ impl Host for Rooms {
 
     fn open(&self, room: &str) -> Result<(), String> {
         let shared = self.shared.upgrade().ok_or_else(|| "the server ends".to_owned())?;
-        let opener = Opener { address: None, is_local: true };
+        let opener = Opener { address: None, is_local: true, is_program: true };
         let seat = shared.rooms.reserve(room, opener).map_err(|refusal| refusal.line())?;
         tokio::spawn(async move {
             sleep(OPEN_FOR).await;

@@ -312,7 +312,7 @@ async fn admit(
     }
     let by_key = proof.map(|(key, signature)| account::of_key(&key, &signature, session_id)).transpose()?;
     let address = entry.address.map(|address| address.ip());
-    let seat = shared.rooms.reserve(&entry.room, opener_of(&entry)).map_err(|refusal| {
+    let seat = shared.rooms.reserve(&entry.room, opener_of(&entry, is_program)).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;

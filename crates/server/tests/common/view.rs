@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nowcast_wire::{Shape, Value};
 use nowcast_world_client::{EntityView, Welcome};
 use nowcast_world_protocol::plain::ServerMessage;
-use nowcast_world_protocol::session::{self, FromWorld, Outcome};
+use nowcast_world_protocol::session::{self, FromWorld, Outcome, Player};
 use serde_json::Value as Json;
 
 /// The state that a client received.
@@ -22,7 +22,7 @@ pub struct View {
     /// Hashes of files, by their names.
     pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
-    pub players: BTreeMap<u32, Person>,
+    pub players: BTreeMap<u32, Player>,
     /// The values on screens, by slot and by whether the value is for this client alone. Cleared values are absent.
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
@@ -56,12 +56,6 @@ pub struct Seen {
     pub attributes: Json,
     /// The position in the entity's description. On sessions, movable entities have their position in rows only.
     pub place: Option<[f64; 3]>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
-    pub name: String,
-    pub avatar: Option<u32>,
 }
 
 impl View {
@@ -138,8 +132,9 @@ impl View {
                         Some([moved.position_x, moved.position_y, moved.position_z]);
                 }
             }
-            ServerMessage::Player { id, name, avatar } => {
-                self.players.insert(*id, Person { name: name.clone(), avatar: *avatar });
+            ServerMessage::Player { id, name, avatar, program } => {
+                let player = Player { name: name.clone(), avatar: *avatar, program: *program };
+                self.players.insert(*id, player);
             }
             ServerMessage::Left { id } => {
                 self.players.remove(id).expect("the player existed");
@@ -221,8 +216,8 @@ impl View {
     }
 
     /// Handles a player that joined or changed.
-    pub fn take_player(&mut self, id: u32, session::Player { name, avatar }: &session::Player) {
-        self.players.insert(id, Person { name: name.clone(), avatar: *avatar });
+    pub fn take_player(&mut self, id: u32, player: &Player) {
+        self.players.insert(id, player.clone());
     }
 
     /// Handles the value of a screen slot.

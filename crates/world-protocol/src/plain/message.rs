@@ -79,6 +79,8 @@ pub enum ServerMessage {
         name: String,
         /// The entity that the player moves.
         avatar: Option<u32>,
+        /// Whether the player joined as a program.
+        program: bool,
     },
     /// A player left.
     Left {

@@ -27,6 +27,11 @@ impl Scene {
         self.players.get(&id)
     }
 
+    /// Returns the number of people, or of programs.
+    pub fn count_players(&self, is_program: bool) -> usize {
+        self.players.values().filter(|player| player.is_program == is_program).count()
+    }
+
     /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has at most one avatar: an
     /// earlier avatar is removed. If the player controls an entity that it does not own ([`Scene::control`]), this entity stays,
     /// and the player's walkers are removed.
@@ -142,7 +147,7 @@ impl Scene {
         if id.0 < self.next_player {
             return Err(Refusal::PlayerUsed(id.0));
         }
-        if self.players.len() >= players_max {
+        if self.count_players(is_program) >= players_max {
             return Err(Refusal::Full { players_max });
         }
         self.next_player = id.0.saturating_add(1);

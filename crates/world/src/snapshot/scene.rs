@@ -345,10 +345,12 @@ fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
         }
     }
     let limits = definition.limits;
+    let programs = saved.players.iter().filter(|player| player.is_program).count();
     let counts = [
         (saved.entities.len(), limits.entities_max, "entities"),
         (saved.joints.len(), limits.joints_max, "joints"),
-        (saved.players.len(), limits.players_max, "players"),
+        (saved.players.len() - programs, limits.players_max, "people"),
+        (programs, limits.players_max, "programs"),
         (saved.timers.len(), limits.timers_max, "timers"),
         (saved.screens.len(), limits.screens_max, "values on screens"),
     ];

@@ -1,4 +1,4 @@
-use nowcast_world::{Action, ApplyError, Command, Edit, Input, Limits, Pose, Refusal, To};
+use nowcast_world::{Action, ApplyError, Command, Edit, Input, JoinRequest, Limits, Pose, Refusal, To};
 
 use super::*;
 
@@ -81,6 +81,23 @@ fn arguments_are_checked_and_quantised_before_the_behaviour_sees_them() {
         ]
     );
     assert_eq!(world.stats().commands_refused, 3);
+}
+
+#[test]
+fn programs_do_not_take_the_places_of_people() {
+    let mut world = world();
+    let program = |id| {
+        let request = JoinRequest { is_program: true, ..JoinRequest::default() };
+        Command::Join { player: PlayerId(id), request }
+    };
+    (1..=3).for_each(|id| world.apply(program(id)).unwrap());
+    (4..=6).for_each(|id| join(&mut world, id));
+    world.step();
+    let players: Vec<_> = world.scene().players().map(|player| (player.id.0, player.is_program)).collect();
+    assert_eq!(players, [(1, true), (2, true), (4, false), (5, false)]);
+    let definition = world.scene().definition().clone();
+    let restored = World::restore(definition, Box::new(Echo), &world.snapshot()).unwrap();
+    assert_eq!(restored.scene().players().len(), 4);
 }
 
 #[test]

@@ -160,4 +160,6 @@ export interface Player {
   readonly name: string;
   /** The entity that the player's input moves. It may be known before it is in {@link World.entities}. */
   readonly avatarId: EntityId | undefined;
+  /** Whether the player joined with the role `program`. Programs are not people. */
+  readonly isProgram: boolean;
 }

@@ -17,11 +17,6 @@ import type {
 /** Players in one world (`spec/WORLD.md`, section 6). */
 export const PLAYERS_MAX = 1_024;
 
-interface LivePlayer extends Player {
-  name: string;
-  avatarId: EntityId | undefined;
-}
-
 /**
  * The state of a world. This class makes every change, and reports each completed change to the
  * world's listeners. A change without effect is not reported.
@@ -29,7 +24,7 @@ interface LivePlayer extends Player {
 export class WorldState {
   definition: Definition | undefined;
   playerId: PlayerId | undefined;
-  readonly players = new Map<PlayerId, LivePlayer>();
+  readonly players = new Map<PlayerId, Player>();
   readonly screen = new ScreenTable();
   readonly table = new EntityTable();
   /** Kinds of the definition, by name. */
@@ -106,23 +101,21 @@ export class WorldState {
     for (const entity of this.table.despawn(ids)) this.#emitter.emit("despawn", { entity, reason });
   }
 
-  setPlayer(id: PlayerId, name: string, avatarId: EntityId | undefined): void {
-    const known = this.players.get(id);
+  setPlayer(player: Player): void {
+    const known = this.players.get(player.id);
     if (known === undefined) {
       if (this.players.size >= PLAYERS_MAX) {
         throw new NowcastError("peer-misbehaved", `a world of more than ${PLAYERS_MAX} players`, {
           code: "limit_exceeded",
         });
       }
-      const player = { id, name, avatarId };
-      this.players.set(id, player);
+      this.players.set(player.id, player);
       return this.#emitter.emit("joined", { player });
     }
-    const { name: nameBefore, avatarId: avatarBefore } = known;
-    known.name = name;
-    known.avatarId = avatarId;
-    if (name !== nameBefore) this.#emitter.emit("renamed", { player: known });
-    if (avatarId !== avatarBefore) this.#emitter.emit("avatar", { player: known });
+    const { name, avatarId } = known;
+    Object.assign(known, player);
+    if (known.name !== name) this.#emitter.emit("renamed", { player: known, before: name });
+    if (known.avatarId !== avatarId) this.#emitter.emit("avatar", { player: known });
   }
 
   removePlayer(id: PlayerId): void {

@@ -248,7 +248,7 @@ export interface WorldEvents {
    */
   joined: { readonly player: Player };
   /** A player has another name. */
-  renamed: { readonly player: Player };
+  renamed: { readonly player: Player; readonly before: string };
   /** A player has another avatar, or none. */
   avatar: { readonly player: Player };
   /** A player left. The event has its last known values. */

@@ -165,7 +165,9 @@ describe("a world", () => {
       const players = collect(ada, "renamed");
       ben.rename("Benjamin");
       await waitFor("the name", () => nameOf(ada, ben) === "Benjamin");
-      expect(players).toMatchObject([{ player: { id: ben.playerId, avatarId: ben.avatarId } }]);
+      expect(players).toMatchObject([
+        { player: { id: ben.playerId, avatarId: ben.avatarId, isProgram: false }, before: "Ben" },
+      ]);
       await waitFor("one's own name", () => nameOf(ben) === "Benjamin");
       expect(misuse(() => ben.rename(undefined as never))).toBe("name is undefined, not a string");
     });

@@ -34,6 +34,13 @@ describe("owners", () => {
     await program.own(mine.id);
     await program.own(mine.id);
     expect(program.avatarId).toBeUndefined();
+    for (const { players } of [program, ada]) {
+      const programs = [...players.values()].filter(({ isProgram }) => isProgram);
+      expect(programs.map(({ id, name }) => ({ id, name }))).toEqual([
+        { id: program.playerId, name: "tracker" },
+      ]);
+      expect(players.size).toBe(2);
+    }
     for (let step = 0; step <= 100; step++) {
       program.move(mine.id, { position: [-3.4, 1.5, step / 50], velocity: [0, 0, 0] });
     }

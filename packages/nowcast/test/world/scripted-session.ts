@@ -119,7 +119,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 7,
+  protocol: 8,
   player: 5,
   room: ROOM,
   world: "sheep",

@@ -46,8 +46,8 @@ export function entity(rest: Partial<Entity>): Uint8Array {
   return entityCodec.encode({ ...plain, ...rest } as Entity);
 }
 
-export function player(value: Player): Uint8Array {
-  return playerCodec.encode(value);
+export function player(value: Omit<Player, "program"> & { readonly program?: boolean }): Uint8Array {
+  return playerCodec.encode({ program: false, ...value });
 }
 
 export function screen(value: Screen): Uint8Array {

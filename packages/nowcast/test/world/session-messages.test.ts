@@ -27,7 +27,7 @@ describe("messages of a server on a session", () => {
     const welcomes = collect(world, "welcome");
     await world.ready;
     const key = expect.any(Uint8Array);
-    expect(server.received).toEqual([{ Join: { protocol: 7, name: "Ada", network_hz: 20, key } }]);
+    expect(server.received).toEqual([{ Join: { protocol: 8, name: "Ada", network_hz: 20, key } }]);
     expect(welcomes).toEqual([
       { playerId: 5, isResumed: false, room: "test", world: "sheep", stepHz: 60, networkHz: 10, tick: 100 },
     ]);

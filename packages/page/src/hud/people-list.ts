@@ -1,5 +1,6 @@
+import type { World } from "nowcast/world";
 import { copyText } from "../dom.js";
-import type { People } from "../people.js";
+import { peopleIn } from "../people.js";
 import { pageTexts } from "../texts.js";
 
 /** The choices of the user about another player. */
@@ -12,9 +13,7 @@ export interface PersonChoice {
 
 /** The parts of the page that the list needs. */
 export interface PeopleListPage {
-  readonly people: People;
-  /** The local player. */
-  readonly player: number | undefined;
+  readonly world: Pick<World, "players" | "playerId"> | undefined;
   /** Turns the camera to the avatar of a player. Without this function, the lines have no button for it. */
   find?(player: number): void;
   /** Called when the user mutes or blocks a player, or takes it back. */
@@ -85,11 +84,12 @@ export class PeopleList {
   /** Shows the people of the room again, if the list is open. Existing lines stay, because one may have the focus. */
   update(): void {
     if (this.#panel.hidden) return;
-    const { people, player } = this.#page;
+    const { world } = this.#page;
+    const player = world?.playerId;
     const lines = new Map(
       [...this.#list.children].map((line) => [(line as HTMLElement).dataset["player"], line]),
     );
-    const shown = [...people.all].map(([id, { name }]) => {
+    const shown = peopleIn(world).map(({ id, name }) => {
       const line = lines.get(String(id)) ?? this.#createLine(id, id === player);
       line.querySelector("span")!.textContent = id === player ? pageTexts.you(name) : name;
       return line;

@@ -3,7 +3,7 @@ import type { World } from "nowcast/world";
 import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
 import { UNMOVED } from "../input/keymap.js";
-import { People } from "../people.js";
+import { peopleIn } from "../people.js";
 import { pageTexts } from "../texts.js";
 import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
@@ -43,7 +43,6 @@ export class WorldHud {
   /** Receives touches of buttons; `WorldControls` sets it. */
   listener: HudListener | undefined;
   readonly chat: ChatPanel;
-  readonly people = new People();
   readonly peopleList: PeopleList;
   readonly highlights: Highlights;
   readonly connection: ConnectionBanner;
@@ -96,10 +95,7 @@ export class WorldHud {
     this.peopleList = new PeopleList(
       { panel: people, list: peopleLines, toggle: this.#toggle },
       {
-        people: this.people,
-        get player() {
-          return world.playerId;
-        },
+        world,
         choose: () => undefined,
         say: (text) => this.say(text),
       },
@@ -146,7 +142,6 @@ export class WorldHud {
     this.#showTouch(window.matchMedia("(pointer: coarse)").matches);
     this.#listen();
     this.setActions([]);
-    for (const player of world.players.values()) this.people.update(player);
     this.#showPeople();
     this.#showScreen();
     this.#showStatus();
@@ -215,11 +210,9 @@ export class WorldHud {
     const touched = ({ pointerType }: PointerEvent): void => this.#showTouch(pointerType === "touch");
     window.addEventListener("pointerdown", touched, { capture: true, signal });
     const options = { signal };
-    world.on("welcome", () => this.people.clear(), options);
-    for (const type of ["joined", "renamed", "avatar"] as const) {
-      world.on(type, ({ player }) => this.#changePeople(() => this.people.update(player)), options);
+    for (const type of ["joined", "renamed", "left"] as const) {
+      world.on(type, () => this.#showPeople(), options);
     }
-    world.on("left", ({ player }) => this.#changePeople(() => this.people.remove(player.id)), options);
     world.on("screen", () => this.#showScreen(), options);
     world.on("status", () => this.#showStatus(), options);
     world.on("snapshot", () => this.connection.update(world.status, world.connection), options);
@@ -265,13 +258,8 @@ export class WorldHud {
     this.element.classList.toggle("touching", isTouching);
   }
 
-  #changePeople(change: () => void): void {
-    change();
-    this.#showPeople();
-  }
-
   #showPeople(): void {
-    const { count } = this.people;
+    const count = peopleIn(this.#world).length;
     const text = count > 1 ? pageTexts.people(count) : pageTexts.onlyYou;
     if (this.#toggle.textContent !== text) this.#toggle.textContent = text;
     this.peopleList.update();

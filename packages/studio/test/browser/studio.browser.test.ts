@@ -68,6 +68,16 @@ describe("the studio's page", () => {
     await input.press("Enter");
     await waitFor("the reason", async () => (await ada.message()).includes("hp"));
     await ada.page.getByRole("button", { name: "Edit hp, now 77" }).waitFor();
+    // Studios join as programs, so the page counts them not as people, and does not announce them.
+    const count = () =>
+      player.page.evaluate(() => {
+        const players = [...window.nowcast.world!.players.values()];
+        const programs = players.filter(({ isProgram }) => isProgram).length;
+        return { programs, people: players.length - programs };
+      });
+    expect(await count()).toEqual({ programs: 2, people: 2 });
+    expect(await player.page.locator("#place small").textContent()).toBe("2 people");
+    expect(await player.page.locator("#chat-log").textContent()).not.toContain("Studio");
     expect([...ada.errors, ...ben.errors, ...player.errors]).toEqual([]);
     for (const visitor of [ada, ben, player]) await visitor.leave();
   });

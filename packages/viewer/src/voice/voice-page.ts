@@ -1,5 +1,5 @@
 import type { PeopleList } from "@nowcast/page";
-import type { People, VoicePage } from "@nowcast/page/internal";
+import { peopleIn, type VoicePage } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Hud } from "../hud/hud.js";
 import type { WorldConnection } from "../world-connection.js";
@@ -7,7 +7,6 @@ import type { WorldConnection } from "../world-connection.js";
 /** The parts of the page that voices need. */
 export interface VoiceParts {
   readonly connection: WorldConnection | undefined;
-  readonly people: People;
   readonly scene: WorldScene;
   readonly hud: Hud;
   readonly peopleList: PeopleList;
@@ -23,7 +22,7 @@ export function voicePageOf(parts: VoiceParts): VoicePage {
       return parts.connection?.player;
     },
     *others() {
-      for (const [id, { name, avatarId }] of parts.people.all) {
+      for (const { id, name, avatarId } of peopleIn(parts.connection?.world)) {
         if (id === parts.connection?.player) continue;
         yield { id, name, spot: avatarId === undefined ? undefined : parts.scene.crowd.get(avatarId) };
       }
@@ -32,7 +31,7 @@ export function voicePageOf(parts: VoiceParts): VoicePage {
     say: (text) => parts.hud.say(text),
     choices: () => parts.peopleList.choices,
     mark: (player, speaks) => {
-      const avatar = parts.people.avatarOf(player);
+      const avatar = parts.connection?.playerOf(player)?.avatarId;
       if (avatar === undefined) return;
       parts.scene.labels.setSpeaking(avatar, speaks);
       parts.scene.crowd.setSpeaking(avatar, speaks);

@@ -93,17 +93,22 @@ impl Members {
         Some(newcomer.id)
     }
 
-    /// If the world is full, releases the held seat that ends first. A client that joins takes precedence over a held seat.
+    /// If the world is full of people, or of programs, releases the held seat of one of these that ends first. A client that
+    /// joins takes precedence over a held seat.
     pub(in crate::room) fn make_room(
         &mut self,
         world: &mut RecordedWorld,
         chat: &mut RoomChat,
+        is_program: bool,
         joining: usize,
     ) {
         let scene = world.world().scene();
-        let is_full = scene.players().count() + joining >= scene.definition().limits.players_max;
-        let first = self.held.iter().enumerate().min_by_key(|(_, held)| held.until).map(|(at, _)| at);
-        if let Some(at) = first.filter(|_| is_full) {
+        if scene.count_players(is_program) + joining < scene.definition().limits.players_max {
+            return;
+        }
+        let is_alike = |id| scene.player(id).is_some_and(|player| player.is_program == is_program);
+        let alike = self.held.iter().enumerate().filter(|(_, held)| is_alike(held.id));
+        if let Some((at, _)) = alike.min_by_key(|(_, held)| held.until) {
             let held = self.held.swap_remove(at);
             self.dismiss(world, chat, held.id);
         }

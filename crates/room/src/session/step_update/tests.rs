@@ -39,10 +39,7 @@ impl Known {
             };
             (entity.id.0, seen)
         });
-        let players = scene.players().map(|player| {
-            let avatar = player.avatar.map(|avatar| avatar.0);
-            (player.id.0, Player { name: player.name.clone(), avatar })
-        });
+        let players = scene.players().map(|player| (player.id.0, player.into()));
         let screens = scene.screens().filter(|(whose, _, _)| whose.is_none_or(|whose| whose == player));
         let screens =
             screens.map(|(whose, place, value)| ((place.to_owned(), whose.is_some()), value.clone()));
@@ -68,9 +65,7 @@ impl Known {
                 .clone_from(&replicated.entity(*id).expect("the entity or player exists").entity.attributes);
         }
         for id in &changes.players {
-            let ReplicatedPlayer { name, avatar } =
-                replicated.player(*id).expect("the entity or player exists").clone();
-            self.players.insert(id.0, Player { name, avatar: avatar.map(|avatar| avatar.0) });
+            self.players.insert(id.0, replicated.player(*id).expect("the player exists").clone());
         }
         let shown = changes.screens.iter().cloned();
         shown

@@ -56,7 +56,8 @@ impl Source for Delayed {
 }
 
 fn enter(rooms: &Arc<Rooms>, sink: Arc<dyn ClientSink>) -> Seated {
-    let seat = rooms.reserve("plaza", Opener { address: None, is_local: true }).expect("the room has space");
+    let opener = Opener { address: None, is_local: true, is_program: false };
+    let seat = rooms.reserve("plaza", opener).expect("the room has space");
     let client = Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false));
     seat.enter(Arc::clone(&client));
     (seat, client)

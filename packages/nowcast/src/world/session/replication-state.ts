@@ -187,8 +187,8 @@ export class ReplicationState implements Movement {
 
   #putPlayer(id: PlayerId, value: Uint8Array): void {
     if (value.length === 0) return this.#world.removePlayer(id);
-    const { name, avatar } = playerCodec.decode(value);
-    this.#world.setPlayer(id, name, avatar === null ? undefined : (avatar as EntityId));
+    const { name, avatar, program: isProgram } = playerCodec.decode(value);
+    this.#world.setPlayer({ id, name, avatarId: (avatar ?? undefined) as EntityId | undefined, isProgram });
   }
 
   #readPlace({ position, rotation }: Place): void {

@@ -42,7 +42,7 @@ import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 type Occurrence = Exclude<FromWorld, { Welcome: unknown } | { Define: unknown }>;
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
-const PROTOCOL = 7;
+const PROTOCOL = 8;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 /** The number that is added to an entity's id to get the key of its target pose. */

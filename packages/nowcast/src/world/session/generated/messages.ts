@@ -311,10 +311,11 @@ export const placeCodec: Codec<Place> = /* @__PURE__ */ defineCodec({
 export interface Player {
   name: string;
   avatar: number | null;
+  program: boolean;
 }
 
 export const playerCodec: Codec<Player> = /* @__PURE__ */ defineCodec({
-  schema: "1c00013006506c6179657202046e616d650e0006617661746172180400",
+  schema: "1c00013006506c6179657203046e616d650e00066176617461721804000770726f6772616d0100",
 });
 
 export interface Screen {
