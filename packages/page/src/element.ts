@@ -1,5 +1,5 @@
 /** Registers the custom element `<nowcast-world>`. */
-import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "nowcast/internal";
+import { Portals } from "./portals.js";
 import { WorldPage } from "./world-page.js";
 
 /**
@@ -10,8 +10,9 @@ import { WorldPage } from "./world-page.js";
 export class NowcastWorldElement extends HTMLElement {
   static readonly observedAttributes = ["src", "name", "token", "sky", "hud"];
   #page: WorldPage | undefined;
-  /** The portal through which the page goes to another room. */
-  #portal: Portal | undefined;
+  readonly #portals = new Portals((room) =>
+    this.setAttribute("src", `${this.#page?.world.serverUrl}/r/${room}`),
+  );
 
   /** The page while the element is in a document and has a `src`. Its `world` is a `World` of the SDK. */
   get page(): WorldPage | undefined {
@@ -45,23 +46,8 @@ export class NowcastWorldElement extends HTMLElement {
       hud: this.getAttribute("hud") !== "off",
     });
     this.#page = page;
-    const { world } = page;
-    const ticket = this.#portal?.ticket;
-    this.#portal = undefined;
-    if (ticket !== undefined) {
-      void world.ready.then(() => world.act(ARRIVE_ACTION, { ticket })).catch(() => undefined);
-    }
-    world.on(`event:${PORTAL_EVENT}`, ({ payload }) => {
-      const portal = readPortal(payload);
-      // The world calls this while it handles a message. It is closed afterwards.
-      if (portal) queueMicrotask(() => this.#page === page && this.#travel(page, portal));
-    });
+    this.#portals.follow(page.world);
     this.dispatchEvent(new CustomEvent("join", { detail: page }));
-  }
-
-  #travel(page: WorldPage, portal: Portal): void {
-    this.#portal = portal;
-    this.setAttribute("src", `${page.world.serverUrl}/r/${portal.room}`);
   }
 
   #leave(): void {

@@ -18,6 +18,7 @@ export { emoteKey, mouseKey } from "./input/keyboard.js";
 export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";
 export { peopleIn } from "./people.js";
 export { PitchSender, pitchBehind } from "./pitch.js";
+export { Portals } from "./portals.js";
 export { readSound } from "./sounds.js";
 export type { Actor } from "./targets.js";
 export { WorldUi } from "./ui/world-ui.js";

@@ -15,7 +15,7 @@ import {
   VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import { type Actor, PitchSender } from "@nowcast/page/internal";
+import { type Actor, PitchSender, Portals } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
@@ -31,7 +31,6 @@ import * as elements from "./page-elements.js";
 import { peopleListPageOf } from "./page-people.js";
 import { applySettings } from "./page-settings.js";
 import { followWindow } from "./page-window.js";
-import { Portals } from "./portals.js";
 import { Picture } from "./scene/picture.js";
 import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
@@ -89,7 +88,7 @@ export class Viewer implements EventParts {
   /** Set while a user wears a headset. */
   headset: Headset | undefined;
   listener: ViewerListener = NO_LISTENER;
-  readonly portals = new Portals((room) => this.listener.sentTo(room));
+  readonly #portals = new Portals((room) => this.listener.sentTo(room));
   readonly #visit: Visit;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
@@ -129,6 +128,7 @@ export class Viewer implements EventParts {
       began: ({ status, world }) => {
         this.hud.setStatus(status);
         this.panels.enter(world);
+        this.#portals.follow(world);
       },
     });
     followWindow(this);

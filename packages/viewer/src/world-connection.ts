@@ -4,8 +4,7 @@
 import { WorldView } from "@nowcast/three";
 import type { Pose, WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
-import type { ActionSource } from "nowcast/internal";
-import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, type ReportOutcome, readPortal } from "nowcast/internal";
+import type { ActionSource, ReportOutcome } from "nowcast/internal";
 import { browserIdentity, joinWorld, type Player, type PlayerId, tabSeat, type World } from "nowcast/world";
 
 export const NETWORK_HZ_MIN = 5;
@@ -38,8 +37,6 @@ export interface WorldConnectionListener {
   avatarChanged(): void;
   /** A value on the screen changed. */
   screenChanged(place: string): void;
-  /** The world sends this player to another room. */
-  sentTo(portal: Portal): void;
   /** An event of the world's rules. */
   eventReceived(event: string, payload: unknown): void;
   refused(action: string, reason: string): void;
@@ -140,11 +137,6 @@ export class WorldConnection {
     this.world.act(action, args).catch(() => undefined);
   }
 
-  /** Hands in the ticket of a portal, which brought this page here from another room. */
-  arrive(ticket: string): void {
-    this.world.act(ARRIVE_ACTION, { ticket }).catch(() => undefined);
-  }
-
   /** Whether an attribute of the local avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
     if (name === "holding") return this.world.display.holding !== undefined;
@@ -195,11 +187,7 @@ export class WorldConnection {
       world.on("avatar", () => listener.avatarChanged()),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", ({ place }) => listener.screenChanged(place)),
-      world.on("event", ({ name, payload }) => {
-        const portal = name === PORTAL_EVENT ? readPortal(payload) : undefined;
-        if (portal) listener.sentTo(portal);
-        else listener.eventReceived(name, payload);
-      }),
+      world.on("event", ({ name, payload }) => listener.eventReceived(name, payload)),
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),

@@ -25,14 +25,13 @@ import {
 import { SKY_PLACE } from "@nowcast/three";
 import { readBurst, WEATHER_PLACE, type WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
-import type { ActionSource, Portal } from "nowcast/internal";
+import type { ActionSource } from "nowcast/internal";
 import type { Player } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { TouchPad } from "./input/touch-pad.js";
-import type { Portals } from "./portals.js";
 import type { Picture } from "./scene/picture.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
@@ -61,8 +60,6 @@ export interface EventParts {
   readonly camera: OrbitCamera;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
-  /** The way to another room of the server, and the ticket with which this page came here. */
-  readonly portals: Portals;
   /** Starts again in a room, because another server, with another ground, may answer. A resumed player keeps the view. */
   restart(room: string, world: string, isResumed: boolean): void;
 }
@@ -87,7 +84,6 @@ export function clearWorld(page: EventParts): void {
 export class WorldEvents implements WorldConnectionListener {
   readonly #page: EventParts;
   #welcomedAtMs = 0;
-  #room = "";
 
   constructor(page: EventParts) {
     this.#page = page;
@@ -101,7 +97,6 @@ export class WorldEvents implements WorldConnectionListener {
 
   welcomed(room: string, world: string, isResumed: boolean): void {
     this.#welcomedAtMs = performance.now();
-    this.#room = room;
     this.#page.restart(room, world, isResumed);
   }
 
@@ -121,8 +116,6 @@ export class WorldEvents implements WorldConnectionListener {
     keyBar.hasWalkers = hasWalkers(this.#page.connection?.world);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
-    const ticket = this.#page.portals.takeTicket(this.#room);
-    if (ticket !== undefined) this.#page.connection?.arrive(ticket);
   }
 
   playerJoined({ id, name, isProgram }: Player): void {
@@ -168,10 +161,6 @@ export class WorldEvents implements WorldConnectionListener {
     if (told !== undefined) chat.addEvent(told);
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) sounds.play(sound);
-  }
-
-  sentTo(portal: Portal): void {
-    this.#page.portals.travel(portal);
   }
 
   refused(action: string, reason: string): void {
