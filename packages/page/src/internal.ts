@@ -21,6 +21,7 @@ export { PitchSender, pitchBehind } from "./pitch.js";
 export { Portals } from "./portals.js";
 export { readSound } from "./sounds.js";
 export type { Actor } from "./targets.js";
-export { WorldUi } from "./ui/world-ui.js";
+export { projectOver } from "./ui/project.js";
+export { type Project, WorldUi } from "./ui/world-ui.js";
 export type { VoiceElements, VoicePage } from "./voice/voice-toggle.js";
 export type { HeadsetPage } from "./xr/headset.js";

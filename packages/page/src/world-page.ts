@@ -19,12 +19,11 @@ import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "
 import { CAMERA_PLACE, readCamera, readShake } from "./camera-rules.js";
 import { WorldHud } from "./hud/world-hud.js";
 import { readSound, Sounds } from "./sounds.js";
-import { WorldUi } from "./ui/world-ui.js";
+import { projectOver } from "./ui/project.js";
+import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
 import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
 
-/** Height of a panel above the middle of its entity, in metres. */
-const ABOVE_M = 1.3;
 const POSE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
@@ -78,6 +77,7 @@ export class WorldPage {
   readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #sun = new Sun();
   readonly #sky: SkyBackdrop;
+  readonly #project: Project;
   readonly #observer: ResizeObserver;
   readonly #stopLoop: () => void;
   readonly #abort = new AbortController();
@@ -103,6 +103,7 @@ export class WorldPage {
     const { world, view, camera, canvas } = this;
     this.controls = new WorldControls({ canvas, world, view, camera, hud: this.hud });
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
+    this.#project = projectOver(canvas, camera, (id, out) => view.pose(id, out));
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#showPlace(place), { signal });
@@ -170,7 +171,7 @@ export class WorldPage {
     view.place(seconds, controls.hidden);
     if (controls.headset) this.#writeInside(nowMs);
     else view.writeLabels(nowMs, camera);
-    this.ui?.update((entity) => this.#project(entity));
+    this.ui?.update(this.#project);
     const { x, y, z } = controls.actor ?? camera.position;
     this.#sky.update(seconds, view.scene.sea, this.#stillness.matches);
     this.#sun.aim(camera, x, y, z);
@@ -206,15 +207,6 @@ export class WorldPage {
         orbit.jump();
       },
     };
-  }
-
-  /** The place of a panel over an entity in the picture, in pixels. */
-  #project(entity: number): { x: number; y: number } | undefined {
-    if (!this.view.pose(entity, POSE)) return undefined;
-    EARS.set(POSE.x, POSE.y + ABOVE_M, POSE.z).project(this.camera);
-    if (Math.abs(EARS.x) > 1 || Math.abs(EARS.y) > 1 || EARS.z > 1) return undefined;
-    const { clientWidth, clientHeight } = this.canvas;
-    return { x: ((EARS.x + 1) / 2) * clientWidth, y: ((1 - EARS.y) / 2) * clientHeight };
   }
 
   /** Applies a value on screens that is not a text: a loop, a light or the camera. */

@@ -80,10 +80,10 @@ function updateLabels({ connection, headset, scene, stage }: Viewer, nowMs: numb
 }
 
 function updateFigures(viewer: Viewer, frameMs: number): void {
-  const { connection, screens, panels, stage, hud, past, figures } = viewer;
+  const { connection, screens, ui, project, hud, past, figures } = viewer;
   if (!connection) return;
   screens.update(connection.screen);
-  panels.update({ pose: (id, out) => connection.pose(id, out), camera: stage.camera });
+  ui?.update(project);
   hud.connection.update(connection.status, connection.world.connection);
   past.animate(performance.now());
   figures.update(frameMs, connection);

@@ -15,14 +15,13 @@ import {
   VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import { type Actor, PitchSender, Portals } from "@nowcast/page/internal";
+import { type Actor, PitchSender, Portals, type Project, projectOver, WorldUi } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { PastPanel } from "./hud/past-panel.js";
 import { RulesConsole } from "./hud/rules-console.js";
-import { WorldPanels } from "./hud/world-panels.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
 import { TouchPad } from "./input/touch-pad.js";
 import { createActions } from "./page-actions.js";
@@ -78,7 +77,9 @@ export class Viewer implements EventParts {
     this.inputs.press(key);
     this.inputs.lift(key);
   });
-  readonly panels = new WorldPanels();
+  /** The panels of the world that this page is in. */
+  ui: WorldUi | undefined;
+  readonly project: Project;
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly devices: Devices;
@@ -98,6 +99,11 @@ export class Viewer implements EventParts {
     this.scene = this.picture.scene;
     this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
+    this.project = projectOver(
+      canvas,
+      this.stage.camera,
+      (id, out) => this.connection?.pose(id, out) === true,
+    );
     this.hud = new Hud(canvas, {
       joinAgain: () => this.#visit.rejoin(),
       anotherRoom: () => this.listener.anotherRoom(),
@@ -127,7 +133,8 @@ export class Viewer implements EventParts {
       clear: () => this.#clear(),
       began: ({ status, world }) => {
         this.hud.setStatus(status);
-        this.panels.enter(world);
+        this.ui?.dispose();
+        this.ui = new WorldUi(document.body, world);
         this.#portals.follow(world);
       },
     });
@@ -160,7 +167,8 @@ export class Viewer implements EventParts {
   leave(): void {
     void this.headset?.end();
     this.voice.end();
-    this.panels.leave();
+    this.ui?.dispose();
+    this.ui = undefined;
     this.#visit.leave();
     this.chat.clear();
     this.intro.hide();
