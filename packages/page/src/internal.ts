@@ -24,4 +24,5 @@ export type { Actor } from "./targets.js";
 export { projectOver } from "./ui/project.js";
 export { type Project, WorldUi } from "./ui/world-ui.js";
 export type { VoiceElements, VoicePage } from "./voice/voice-toggle.js";
+export { beginHeadset } from "./xr/begin-headset.js";
 export type { HeadsetPage } from "./xr/headset.js";

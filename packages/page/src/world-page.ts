@@ -22,6 +22,7 @@ import { readSound, Sounds } from "./sounds.js";
 import { projectOver } from "./ui/project.js";
 import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
+import { beginHeadset } from "./xr/begin-headset.js";
 import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
 
 const POSE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
@@ -132,15 +133,7 @@ export class WorldPage {
    * ```
    */
   async enterHeadset(): Promise<void> {
-    if (navigator.xr === undefined) throw new Error("this browser cannot use headsets");
-    const [session, { Headset }] = await Promise.all([
-      navigator.xr.requestSession("immersive-vr", {
-        requiredFeatures: ["local-floor"],
-        optionalFeatures: ["hand-tracking"],
-      }),
-      import("./xr/headset.js"),
-    ]);
-    const headset = await Headset.begin(this.#headsetPage(), session);
+    const headset = await beginHeadset(this.#headsetPage());
     if (!headset.isOver) this.controls.headset = headset;
   }
 

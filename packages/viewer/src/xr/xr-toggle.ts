@@ -1,4 +1,5 @@
 /** "Enter VR" on the page. The other modules for a headset are loaded when the user enters. */
+import { beginHeadset } from "@nowcast/page/internal";
 import { element } from "../dom.js";
 import type { Viewer } from "../viewer.js";
 import { words } from "../words.js";
@@ -44,19 +45,10 @@ export class XrToggle {
   async #flip(): Promise<void> {
     const viewer = this.#viewer;
     if (viewer.headset) return viewer.headset.end();
-    if (this.#isBusy || !navigator.xr) return;
+    if (this.#isBusy) return;
     this.#isBusy = true;
     try {
-      // A browser allows the request only right after a click, so the modules are loaded in parallel with the
-      // request.
-      const [session, { Headset }] = await Promise.all([
-        navigator.xr.requestSession("immersive-vr", {
-          requiredFeatures: ["local-floor"],
-          optionalFeatures: ["hand-tracking"],
-        }),
-        import("@nowcast/page/headset"),
-      ]);
-      showInHeadset(viewer, await Headset.begin(headsetPageOf(viewer), session));
+      showInHeadset(viewer, await beginHeadset(headsetPageOf(viewer)));
     } catch (error) {
       viewer.hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
     } finally {
