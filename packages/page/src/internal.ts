@@ -1,7 +1,6 @@
 /** Names for the other packages of Nowcast. They may change in every release. */
 
 export { buttonOf, lookPitch } from "./actions.js";
-export { CAMERA_PLACE, readCamera, readShake } from "./camera-rules.js";
 export type { ChatElements } from "./chat/chat-panel.js";
 export { copyText } from "./dom.js";
 export type { Ending } from "./hud/close-reason.js";
@@ -19,7 +18,7 @@ export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";
 export { peopleIn } from "./people.js";
 export { PitchSender, pitchBehind } from "./pitch.js";
 export { Portals } from "./portals.js";
-export { readSound } from "./sounds.js";
+export { Staging } from "./staging.js";
 export type { Actor } from "./targets.js";
 export { projectOver } from "./ui/project.js";
 export { type Project, WorldUi } from "./ui/world-ui.js";

@@ -1,12 +1,5 @@
-import { SKY_PLACE, SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
-import {
-  type Frame,
-  type Pose,
-  readBurst,
-  WEATHER_PLACE,
-  WorldLights,
-  WorldWeather,
-} from "@nowcast/three/internal";
+import { SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
+import type { Frame } from "@nowcast/three/internal";
 import {
   browserIdentity,
   type JoinOptions,
@@ -15,19 +8,16 @@ import {
   tabSeat,
   type World,
 } from "nowcast/world";
-import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
-import { CAMERA_PLACE, readCamera, readShake } from "./camera-rules.js";
+import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
-import { readSound, Sounds } from "./sounds.js";
+import { Sounds } from "./sounds.js";
+import { Staging } from "./staging.js";
 import { projectOver } from "./ui/project.js";
 import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
 import { beginHeadset } from "./xr/begin-headset.js";
 import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
 
-const POSE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
-const EARS = new Vector3();
-const AHEAD = new Vector3();
 /** Without specificity, so that the rules of the page take precedence. */
 const LABEL_STYLE = `
 :where(.nowcast-labels) { font: 600 15px system-ui, sans-serif; color: #fff; }
@@ -63,10 +53,6 @@ export class WorldPage {
   readonly hud: WorldHud | undefined;
   readonly ui: WorldUi | undefined;
   readonly sounds: Sounds;
-  /** The lights that the world sets. */
-  readonly lights = new WorldLights();
-  /** The rain and the snow that the world sets. */
-  readonly weather = new WorldWeather();
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
@@ -75,9 +61,9 @@ export class WorldPage {
   readonly rig = new Group();
   readonly #comfort: HeadsetComfort;
   readonly #labels = document.createElement("div");
-  readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #sun = new Sun();
   readonly #sky: SkyBackdrop;
+  readonly #staging: Staging;
   readonly #project: Project;
   readonly #observer: ResizeObserver;
   readonly #stopLoop: () => void;
@@ -107,16 +93,18 @@ export class WorldPage {
     this.#project = projectOver(canvas, camera, (id, out) => view.pose(id, out));
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
-    world.on("screen", ({ place }) => this.#showPlace(place), { signal });
-    world.on("event:burst", ({ payload }) => this.#burst(payload), { signal });
-    world.on("event:shake", ({ payload }) => this.#shake(payload), { signal });
+    world.on("screen", ({ place }) => this.#staging.show(place, world.screen.get(place)), { signal });
+    world.on("event", ({ name, payload }) => this.#staging.handleEvent(name, payload), { signal });
     world.on("chat", ({ from, text }) => this.#speak(from, text), { signal });
-    world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
     this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun);
+    this.#staging = new Staging({
+      ...{ scene: view.scene, camera: this.controls.camera, sounds: this.sounds },
+      setSky: (value) => this.#sky.set(value),
+    });
     this.rig.add(camera);
-    this.scene.add(view.group, this.#sun.group, this.lights.group, this.weather.group, this.rig);
+    this.scene.add(view.group, this.#sun.group, this.#staging.group, this.rig);
     this.#observer = new ResizeObserver(() => this.#resize(container));
     this.#observer.observe(container);
     this.#resize(container);
@@ -147,9 +135,8 @@ export class WorldPage {
     this.hud?.dispose();
     this.ui?.dispose();
     this.sounds.dispose();
-    this.lights.clear();
     this.#sky.dispose();
-    this.weather.dispose();
+    this.#staging.dispose();
     this.view.dispose();
     this.world.close();
     this.renderer.dispose();
@@ -159,23 +146,16 @@ export class WorldPage {
 
   /** The steps of a frame, in order. */
   #drawFrame({ nowMs, seconds, xr }: Frame): void {
-    const { controls, view, camera, sounds } = this;
+    const { controls, view, camera } = this;
     controls.update(nowMs, seconds, xr);
     view.place(seconds, controls.hidden);
     if (controls.headset) this.#writeInside(nowMs);
     else view.writeLabels(nowMs, camera);
     this.ui?.update(this.#project);
     const { x, y, z } = controls.actor ?? camera.position;
-    this.#sky.update(seconds, view.scene.sea, this.#stillness.matches);
+    this.#sky.update(seconds, view.scene.sea, this.#staging.isStill);
     this.#sun.aim(camera, x, y, z);
-    camera.getWorldPosition(EARS);
-    camera.getWorldDirection(AHEAD);
-    // For users who prefer reduced motion, nothing falls.
-    this.weather.group.visible = !this.#stillness.matches;
-    if (!this.#stillness.matches) this.weather.update(seconds, EARS);
-    this.lights.update((id, out) => view.pose(id, out), EARS);
-    sounds.loops.update((id) => (view.pose(id, POSE) ? POSE : undefined));
-    sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
+    this.#staging.update(seconds, camera, (id, out) => view.pose(id, out));
     this.renderer.render(this.scene, camera);
   }
 
@@ -202,33 +182,11 @@ export class WorldPage {
     };
   }
 
-  /** Applies a value on screens that is not a text: a loop, a light or the camera. */
-  #showPlace(place: string): void {
-    const value = this.world.screen.get(place);
-    if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));
-    if (place === SKY_PLACE) return this.#sky.set(value);
-    if (place === WEATHER_PLACE) return this.weather.set(value);
-    if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
-  }
-
-  #shake(payload: unknown): void {
-    if (!this.#stillness.matches) this.controls.camera.shake(readShake(payload));
-  }
-
-  /** Shows a line of chat over the avatar of its player. */
+  /** Shows a line of chat over the avatar of its player, whom the user has not blocked. */
   #speak(from: PlayerId, text: string): void {
+    if (this.hud?.peopleList.isBlocked(from)) return;
     const avatar = this.world.players.get(from)?.avatarId;
     if (avatar !== undefined) this.view.scene.labels.say(avatar, text, performance.now());
-  }
-
-  #burst(payload: unknown): void {
-    const burst = readBurst(payload);
-    if (burst) this.view.scene.burst(burst);
-  }
-
-  #play(payload: unknown): void {
-    const sound = readSound(payload);
-    if (sound) this.sounds.play(sound);
   }
 
   #resize({ clientWidth, clientHeight }: HTMLElement): void {

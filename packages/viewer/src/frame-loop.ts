@@ -1,10 +1,9 @@
 import { lookPitch, pitchBehind } from "@nowcast/page/internal";
 import { startLoop } from "@nowcast/three";
-import type { Frame, Pose } from "@nowcast/three/internal";
+import type { Frame } from "@nowcast/three/internal";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
 
-const SOURCE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
 
@@ -62,15 +61,12 @@ function updateActions(viewer: Viewer, seconds: number, nowMs: number): void {
 }
 
 function updateSurroundings(viewer: Viewer, seconds: number): void {
-  const { connection, avatar, backdrop, stage, picture, sounds, voice } = viewer;
-  picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
+  const { connection, avatar, backdrop, stage, picture, staging, voice } = viewer;
+  const focus = avatar.actor ?? (connection ? avatar.watched : backdrop.focus);
+  picture.update(seconds, focus, staging.isStill);
+  staging.update(seconds, stage.camera, (id, out) => connection?.pose(id, out) === true);
   const ears = stage.camera.getWorldPosition(EARS);
-  const { x, y, z } = stage.camera.getWorldDirection(AHEAD);
-  picture.updateWeather(seconds, ears);
-  picture.lights.update((id, out) => connection?.pose(id, out) === true, ears);
-  sounds.loops.update((id) => (connection?.pose(id, SOURCE) ? SOURCE : undefined));
-  sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);
-  voice.update(performance.now(), ears, AHEAD);
+  voice.update(performance.now(), ears, stage.camera.getWorldDirection(AHEAD));
 }
 
 function updateLabels({ connection, headset, scene, stage }: Viewer, nowMs: number): void {

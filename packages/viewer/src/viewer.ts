@@ -15,7 +15,15 @@ import {
   VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
-import { type Actor, PitchSender, Portals, type Project, projectOver, WorldUi } from "@nowcast/page/internal";
+import {
+  type Actor,
+  PitchSender,
+  Portals,
+  type Project,
+  projectOver,
+  Staging,
+  WorldUi,
+} from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
@@ -82,6 +90,7 @@ export class Viewer implements EventParts {
   readonly project: Project;
   readonly past: PastPanel;
   readonly sounds: Sounds;
+  readonly staging: Staging;
   readonly devices: Devices;
   readonly touchPad: TouchPad;
   readonly gyroscope: GyroscopeToggle;
@@ -104,6 +113,11 @@ export class Viewer implements EventParts {
       this.stage.camera,
       (id, out) => this.connection?.pose(id, out) === true,
     );
+    this.staging = new Staging({
+      ...{ scene: this.scene, camera: this.camera, sounds: this.sounds },
+      setSky: (value) => this.stage.backdrop.set(value),
+    });
+    this.stage.scene.add(this.staging.group);
     this.hud = new Hud(canvas, {
       joinAgain: () => this.#visit.rejoin(),
       anotherRoom: () => this.listener.anotherRoom(),

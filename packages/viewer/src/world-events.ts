@@ -5,7 +5,6 @@ import type {
   InputCollector,
   IntroCard,
   KeyBar,
-  OrbitCamera,
   PeopleList,
   ScreenTexts,
   Sounds,
@@ -13,17 +12,13 @@ import type {
 } from "@nowcast/page";
 import {
   buttonOf,
-  CAMERA_PLACE,
   hasWalkers,
   peopleIn,
-  readCamera,
-  readShake,
-  readSound,
   readTold,
+  type Staging,
   shareOutButtons,
 } from "@nowcast/page/internal";
-import { SKY_PLACE } from "@nowcast/three";
-import { readBurst, WEATHER_PLACE, type WorldScene } from "@nowcast/three/internal";
+import type { WorldScene } from "@nowcast/three/internal";
 import type { NowcastError } from "nowcast";
 import type { ActionSource } from "nowcast/internal";
 import type { Player } from "nowcast/world";
@@ -32,7 +27,6 @@ import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { TouchPad } from "./input/touch-pad.js";
-import type { Picture } from "./scene/picture.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 
@@ -56,8 +50,7 @@ export interface EventParts {
   readonly console: RulesConsole;
   readonly screens: ScreenTexts;
   readonly past: PastPanel;
-  readonly picture: Pick<Picture, "setSky" | "lights" | "weather">;
-  readonly camera: OrbitCamera;
+  readonly staging: Staging;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
   /** Starts again in a room, because another server, with another ground, may answer. A resumed player keeps the view. */
@@ -72,11 +65,7 @@ export function clearWorld(page: EventParts): void {
   page.actions.define([]);
   page.inputs.claimed = page.actions.keys;
   page.screens.invalidate();
-  page.picture.setSky(undefined);
-  page.picture.lights.clear();
-  page.picture.weather.set(undefined);
-  page.camera.setRules(undefined);
-  page.sounds.loops.clear();
+  page.staging.clear();
   page.past.update(undefined);
 }
 
@@ -141,26 +130,19 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   screenChanged(place: string): void {
-    const { screens, past, picture, sounds, camera, connection } = this.#page;
+    const { screens, past, staging, connection } = this.#page;
     screens.invalidate();
     const value = connection?.screen.get(place);
-    if (!picture.lights.set(place, value)) sounds.loops.set(place, value);
-    if (place === CAMERA_PLACE) camera.setRules(readCamera(value));
-    if (place === SKY_PLACE) picture.setSky(connection?.screen.get(SKY_PLACE));
-    if (place === WEATHER_PLACE) picture.weather.set(value);
-    if (place === PAST_PLACE) past.update(connection?.screen.get(PAST_PLACE));
+    staging.show(place, value);
+    if (place === PAST_PLACE) past.update(value);
   }
 
   eventReceived(event: string, payload: unknown): void {
-    const { voice, sounds, highlights, chat, camera, scene } = this.#page;
-    if (event === "shake") return camera.shake(readShake(payload));
-    const burst = event === "burst" ? readBurst(payload) : undefined;
-    if (burst) return scene.burst(burst);
+    const { voice, staging, highlights, chat } = this.#page;
+    staging.handleEvent(event, payload);
     if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
     const told = event === "tell" ? readTold(payload) : undefined;
     if (told !== undefined) chat.addEvent(told);
-    const sound = event === "sound" ? readSound(payload) : undefined;
-    if (sound) sounds.play(sound);
   }
 
   refused(action: string, reason: string): void {

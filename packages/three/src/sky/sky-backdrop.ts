@@ -7,7 +7,7 @@ import { readSky, WorldSky } from "./world-sky.js";
 
 /**
  * Draws the sky of a world (`world.sky` in `docs/how-to/pages.md`) in a scene: a painted sky, fog, the light of the hour, and
- * the sea. A world without a sky and without a sea leaves the scene as it was.
+ * the sea. A world without a sky and without a sea leaves the scene as it was, unless the page sets a look of its own.
  *
  * ```ts
  * const backdrop = new SkyBackdrop(scene, renderer, sun);
@@ -23,6 +23,9 @@ export class SkyBackdrop {
   readonly #dome = new SkyDome();
   readonly #fog = new FogExp2(0xffffff);
   readonly #sky = new WorldSky((look) => this.#show(look));
+  readonly #onLook: ((look: SkyLook) => void) | undefined;
+  /** The look without a sky of the world; `undefined` if the scene then stays as it was. */
+  #default: SkyLook | undefined;
   readonly #abort = new AbortController();
   /** The sea and the hills around it, since the first sea. */
   #surroundings: Surroundings | undefined;
@@ -32,13 +35,21 @@ export class SkyBackdrop {
   /** The scene's own background and fog, while the sky of a world replaces them. */
   #own: { readonly background: Color | Texture | null; readonly fog: Scene["fog"] } | undefined;
 
-  constructor(scene: Scene, renderer: WebGLRenderer, sun: Sun) {
+  /** `onLook` is called with each look that is drawn. */
+  constructor(scene: Scene, renderer: WebGLRenderer, sun: Sun, onLook?: (look: SkyLook) => void) {
     this.#scene = scene;
+    this.#onLook = onLook;
     this.#renderer = renderer;
     this.#sun = sun;
     // The painted sky is lost together with the graphics context.
     const { signal } = this.#abort;
     renderer.domElement.addEventListener("webglcontextrestored", () => this.#paint(), { signal });
+  }
+
+  /** Sets the look without a sky of the world. */
+  setDefault(look: SkyLook): void {
+    this.#default = look;
+    this.#sky.setDefault(look);
   }
 
   /** Sets the value of the place `SKY_PLACE` on screens; `undefined` for none. */
@@ -48,13 +59,14 @@ export class SkyBackdrop {
 
   /**
    * Glides to the newest hour. The time since the last frame is in seconds, and the height of the sea around the world in metres.
-   * The waves do not move if `isStill`, for users who prefer reduced motion.
+   * The waves do not move if `isStill`, for users who prefer reduced motion. `land` is the height of the ground's underside, for
+   * hills around a world without a sea.
    */
-  update(seconds: number, sea?: number, isStill = false): void {
+  update(seconds: number, sea?: number, isStill = false, land?: number): void {
     this.#sky.update(seconds);
     this.#waveSeconds += isStill ? 0 : seconds;
-    if (sea !== undefined) this.#surroundings ??= this.#addSurroundings();
-    this.#surroundings?.setLevel(sea, undefined);
+    if ((sea ?? land) !== undefined) this.#surroundings ??= this.#addSurroundings();
+    this.#surroundings?.setLevel(sea, land);
     this.#surroundings?.update(this.#waveSeconds);
   }
 
@@ -76,7 +88,7 @@ export class SkyBackdrop {
   #show(look: SkyLook): void {
     this.#surroundings?.setLook(look);
     // Without a sky of the world, `WorldSky` shows its default.
-    if (look === DAY) this.#restore();
+    if (look === DAY && this.#default === undefined) this.#restore();
     else this.#draw(look);
   }
 
@@ -92,6 +104,7 @@ export class SkyBackdrop {
     this.#sun.setDaylight(look);
     this.#look = look;
     this.#paint();
+    this.#onLook?.(look);
   }
 
   #paint(): void {

@@ -1,5 +1,4 @@
-import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky, WorldWeather } from "@nowcast/three/internal";
-import type { Vector3 } from "three";
+import { DAY, DUSK, WorldScene } from "@nowcast/three/internal";
 import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";
 import type { Settings } from "../settings.js";
@@ -17,18 +16,13 @@ import { probeRenderer, Stage } from "./stage.js";
 export class Picture {
   readonly stage: Stage;
   readonly scene: WorldScene;
-  /** The lights that the world sets. */
-  readonly lights = new WorldLights();
-  /** The rain and the snow that the world sets. */
-  readonly weather = new WorldWeather();
   readonly #settings: Settings;
   readonly #rendererName = probeRenderer();
-  readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #darkness = window.matchMedia("(prefers-color-scheme: dark)");
-  readonly #worldSky: WorldSky;
   #quality: Quality;
   #governor: ResolutionGovernor;
   #seconds = 0;
+  #motionSeconds = 0;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings) {
     this.#settings = settings;
@@ -38,9 +32,8 @@ export class Picture {
     this.stage = new Stage(canvas, !isSoftwareRenderer(this.#rendererName), (isLost) =>
       pictureLost.show(isLost),
     );
-    this.#worldSky = new WorldSky((look) => this.stage.setLook(look));
     this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
-    this.stage.scene.add(this.scene.group, this.lights.group, this.weather.group);
+    this.stage.scene.add(this.scene.group);
     this.#darkness.addEventListener("change", () => this.applySettings());
   }
 
@@ -49,9 +42,9 @@ export class Picture {
     return this.#seconds;
   }
 
-  /** The time for the animation of the surroundings: 0 for users who prefer reduced motion. */
+  /** The time for the animation of the surroundings, which rests for users who prefer reduced motion. */
   get motionSeconds(): number {
-    return this.#stillness.matches ? 0 : this.#seconds;
+    return this.#motionSeconds;
   }
 
   describeMachine(): string {
@@ -65,28 +58,20 @@ export class Picture {
     this.stage.setQuality(this.#quality);
     this.scene.setDetail(this.#quality);
     const isDusk = light === "auto" ? this.#darkness.matches : light === "dusk";
-    this.#worldSky.setDefault(isDusk ? DUSK : DAY);
+    this.stage.backdrop.setDefault(isDusk ? DUSK : DAY);
     document.body.classList.toggle("plain", this.#quality.name === "low");
   }
 
-  /** Sets the sky that the world shows on this screen. */
-  setSky(value: unknown): void {
-    this.#worldSky.set(readSky(value));
-  }
-
   /** Advances sky, sea and sun by a frame. Shadows are sharpest around `focus`. */
-  update(seconds: number, focus: { readonly x: number; readonly y: number; readonly z: number }): void {
+  update(
+    seconds: number,
+    focus: { readonly x: number; readonly y: number; readonly z: number },
+    isStill: boolean,
+  ): void {
     this.#seconds += seconds;
-    this.#worldSky.update(seconds);
-    this.stage.surroundings.update(this.motionSeconds);
-    this.stage.surroundings.setLevel(this.scene.sea, this.scene.land);
+    this.#motionSeconds += isStill ? 0 : seconds;
+    this.stage.backdrop.update(seconds, this.scene.sea, isStill, this.scene.land);
     this.stage.aimSun(focus.x, focus.y, focus.z);
-  }
-
-  /** Moves rain and snow around the camera. For users who prefer reduced motion, nothing falls. */
-  updateWeather(seconds: number, eye: Vector3): void {
-    this.weather.group.visible = !this.#stillness.matches;
-    if (!this.#stillness.matches) this.weather.update(seconds, eye);
   }
 
   render(): void {

@@ -1,8 +1,6 @@
-import { Sun } from "@nowcast/three";
-import { DAY, SkyDome, type SkyLook, Surroundings } from "@nowcast/three/internal";
+import { SkyBackdrop, Sun } from "@nowcast/three";
 import {
   BasicShadowMap,
-  FogExp2,
   Group,
   NeutralToneMapping,
   PCFShadowMap,
@@ -21,18 +19,13 @@ export class Stage {
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(55, 1, 0.1, 1200);
-  readonly surroundings = new Surroundings();
+  readonly backdrop: SkyBackdrop;
   /** The floor of a headset's room. The camera has the pose of the head relative to it. */
   readonly rig = new Group();
   readonly #sun = new Sun();
-  readonly #sky = new SkyDome();
-  readonly #fog = new FogExp2(0xffffff, 0.004);
   #shadowEvery = 1;
   #frames = 0;
   #pixelRatio = 1;
-  #look: SkyLook = DAY;
-  #isLost = false;
-  readonly #onLost: (isLost: boolean) => void;
 
   /** `onLost` is called when the graphics context is lost, and when it is restored. */
   constructor(
@@ -40,7 +33,6 @@ export class Stage {
     antialias: boolean,
     onLost: (isLost: boolean) => void,
   ) {
-    this.#onLost = onLost;
     this.renderer = new WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
@@ -48,41 +40,20 @@ export class Stage {
     // Shader logs are not read, because reading one waits until the driver has compiled the shader. That
     // blocks the page for most of a second.
     this.renderer.debug.checkShaderErrors = import.meta.env.DEV;
-    this.scene.fog = this.#fog;
-    this.scene.add(this.#sky.mesh, this.surroundings.group, this.#sun.group, this.rig);
+    this.scene.add(this.#sun.group, this.rig);
     this.rig.add(this.camera);
     this.resize();
-    this.setLook(DAY);
-    // This runs after the renderer's own listeners, when the renderer has a context again.
-    canvas.addEventListener("webglcontextlost", () => this.#setLost(true));
-    canvas.addEventListener("webglcontextrestored", () => this.#setLost(false));
-  }
-
-  /**
-   * Draws the sky and the shadows again. These textures were drawn, not loaded, so they were lost with the
-   * context.
-   */
-  #setLost(isLost: boolean): void {
-    this.#isLost = isLost;
-    if (!isLost) {
-      this.#sky.paint(this.renderer, this.#look);
+    this.backdrop = new SkyBackdrop(this.scene, this.renderer, this.#sun, ({ exposure }) => {
+      this.renderer.toneMappingExposure = exposure;
       this.renderer.shadowMap.needsUpdate = true;
-    }
-    this.#onLost(isLost);
-  }
-
-  /** Sets the light, the sky and the fog. */
-  setLook(look: SkyLook): void {
-    this.#look = look;
-    this.#sun.setDaylight(look);
-    this.#fog.color.copy(look.horizon);
-    // The background below the horizon, which is visible in a world without a sea.
-    this.scene.background = look.horizon;
-    this.#fog.density = look.fogDensity;
-    this.renderer.toneMappingExposure = look.exposure;
-    if (!this.#isLost) this.#sky.paint(this.renderer, look);
-    this.surroundings.setLook(look);
-    this.renderer.shadowMap.needsUpdate = true;
+    });
+    // This runs after the renderer's own listeners, when the renderer has a context again.
+    canvas.addEventListener("webglcontextlost", () => onLost(true));
+    canvas.addEventListener("webglcontextrestored", () => {
+      // The shadows were drawn, not loaded, so they were lost with the context.
+      this.renderer.shadowMap.needsUpdate = true;
+      onLost(false);
+    });
   }
 
   setQuality(quality: Quality): void {

@@ -121,7 +121,7 @@ const own = () =>
 it("lights_signs_and_trails_of_a_world_are_drawn", async () => {
   const shines = () =>
     page.evaluate(() => {
-      const lights = window.nowcast.viewer.picture.lights.group.children as unknown as {
+      const lights = window.nowcast.viewer.staging.lights.group.children as unknown as {
         intensity?: number;
       }[];
       return lights.filter(({ intensity = 0 }) => intensity > 0).length;
@@ -160,7 +160,7 @@ it("rain_and_snow_of_a_world_are_drawn_until_they_end", async () => {
   await page.locator("canvas").first().focus();
   const falling = () =>
     page.evaluate(() => {
-      const drawn = window.nowcast.viewer.picture.weather.group.children as unknown as {
+      const drawn = window.nowcast.viewer.staging.weather.group.children as unknown as {
         visible: boolean;
         geometry: { drawRange: { count: number } };
       }[];
