@@ -1,12 +1,13 @@
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Settings } from "./settings.js";
-import { type Entry, WorldConnection, type WorldConnectionListener } from "./world-connection.js";
+import { type Entry, WorldConnection } from "./world-connection.js";
+import type { WorldEvents } from "./world-events.js";
 
 /** The parts of the page that a visit needs. */
 export interface VisitParts {
   readonly settings: Settings;
   readonly scene: WorldScene;
-  readonly events: WorldConnectionListener;
+  readonly events: WorldEvents;
   /** Removes everything that is shown of a world. */
   clear(): void;
   /** Called when a connection begins. */
@@ -19,6 +20,7 @@ export class Visit {
   readonly #page: VisitParts;
   #address = "";
   #entry: Entry = {};
+  #end = new AbortController();
 
   constructor(page: VisitParts) {
     this.#page = page;
@@ -31,6 +33,7 @@ export class Visit {
   }
 
   leave(): void {
+    this.#end.abort();
     this.connection?.close();
     this.connection = undefined;
     this.#page.clear();
@@ -41,7 +44,9 @@ export class Visit {
     const { settings, scene, events } = this.#page;
     const { name, networkHz } = settings;
     const options = { name, networkHz, ...this.#entry };
-    this.connection = new WorldConnection(this.#address, options, events, scene);
+    this.connection = new WorldConnection(this.#address, options, scene);
+    this.#end = new AbortController();
+    events.follow(this.connection.world, this.#end.signal);
     this.#page.began(this.connection);
   }
 

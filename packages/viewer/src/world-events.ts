@@ -19,23 +19,20 @@ import {
   shareOutButtons,
 } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
-import type { NowcastError } from "nowcast";
 import type { ActionSource } from "nowcast/internal";
-import type { Player } from "nowcast/world";
+import type { World } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { TouchPad } from "./input/touch-pad.js";
 import { words } from "./words.js";
-import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 
 /** Players that appear within this time after the welcome count as having been in the room before. */
 const GREETING_MS = 1500;
 
 /** The parts of the page that show events of the world. */
 export interface EventParts {
-  readonly connection: WorldConnection | undefined;
   readonly scene: WorldScene;
   readonly peopleList: PeopleList;
   readonly highlights: Highlights;
@@ -70,7 +67,7 @@ export function clearWorld(page: EventParts): void {
 }
 
 /** Passes the events of a world to the parts of the page. */
-export class WorldEvents implements WorldConnectionListener {
+export class WorldEvents {
   readonly #page: EventParts;
   #welcomedAtMs = 0;
 
@@ -78,18 +75,57 @@ export class WorldEvents implements WorldConnectionListener {
     this.#page = page;
   }
 
-  statusChanged(status: Status): void {
-    const { hud, figures } = this.#page;
-    hud.setStatus(status);
-    if (status !== "open") figures.graph.pause();
+  /** Follows a world until the signal. */
+  follow(world: World, signal: AbortSignal): void {
+    const { hud, chat, figures, console, peopleList } = this.#page;
+    const on: World["on"] = (type, listener) => world.on(type, listener, { signal });
+    on("status", ({ status }) => {
+      hud.setStatus(status);
+      if (status !== "open") figures.graph.pause();
+    });
+    on("welcome", (welcome) => {
+      this.#welcomedAtMs = performance.now();
+      this.#page.restart(welcome.room, welcome.world, welcome.isResumed);
+    });
+    on("define", ({ definition }) => this.#define(world, definition.actions));
+    on("joined", ({ player: { id, name, isProgram } }) => {
+      this.#countPeople(world);
+      if (!isProgram && id !== world.playerId && this.#isSettled) chat.addEvent(words.isHere(name));
+    });
+    on("renamed", ({ player: { name, isProgram }, before }) => {
+      this.#countPeople(world);
+      if (!isProgram) chat.addEvent(words.isNow(before, name));
+    });
+    on("avatar", () => this.#countPeople(world));
+    on("left", ({ player: { id, name, isProgram } }) => {
+      this.#countPeople(world);
+      const isNews = world.status === "open" && id !== world.playerId;
+      if (!isProgram && isNews) chat.addEvent(words.hasLeft(name));
+    });
+    on("screen", ({ place }) => this.#show(place, world.screen.get(place)));
+    on("event", ({ name, payload }) => this.#handle(name, payload));
+    on("refused", ({ action, reason }) => {
+      const known = this.#page.actions.bindings.find((binding) => binding.action === action);
+      hud.say(words.refused(known?.label ?? action, reason));
+    });
+    on("report", (report) => console.add(report, this.#isSettled));
+    on("chat", ({ from, name, text }) => {
+      if (peopleList.isBlocked(from)) return;
+      const { scene } = this.#page;
+      const avatar = world.players.get(from)?.avatarId;
+      chat.add(name, scene.crowd.colorOf(avatar), text);
+      if (avatar !== undefined) scene.labels.say(avatar, text, performance.now());
+    });
+    on("missed", ({ lines }) => chat.addEvent(words.linesMissed(lines)));
+    on("unsaid", ({ text, reason }) => chat.addEvent(words.unsaid(text, reason)));
+    on("notice", ({ text }) => hud.say(text));
+    on("snapshot", ({ receivedAtMs }) =>
+      figures.graph.record(receivedAtMs, world.display.delayMs, world.stats.bytesPerSecond),
+    );
+    on("error", ({ error, retryInMs }) => hud.lost(error, retryInMs));
   }
 
-  welcomed(room: string, world: string, isResumed: boolean): void {
-    this.#welcomedAtMs = performance.now();
-    this.#page.restart(room, world, isResumed);
-  }
-
-  defined(facts: readonly ActionSource[]): void {
+  #define(world: World, facts: readonly ActionSource[]): void {
     const { sounds, actions, inputs, touchPad, keyBar, intro } = this.#page;
     sounds.define();
     actions.define(facts);
@@ -102,42 +138,19 @@ export class WorldEvents implements WorldConnectionListener {
     inputs.claimed = actions.keys;
     inputs.padTriggers = shareOutButtons(buttons);
     touchPad.offer(buttons);
-    keyBar.hasWalkers = hasWalkers(this.#page.connection?.world);
+    keyBar.hasWalkers = hasWalkers(world);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
   }
 
-  playerJoined({ id, name, isProgram }: Player): void {
-    const { chat, connection } = this.#page;
-    this.#countPeople();
-    if (!isProgram && id !== connection?.player && this.#isSettled) chat.addEvent(words.isHere(name));
-  }
-
-  playerRenamed({ name, isProgram }: Player, before: string): void {
-    this.#countPeople();
-    if (!isProgram) this.#page.chat.addEvent(words.isNow(before, name));
-  }
-
-  playerLeft({ id, name, isProgram }: Player): void {
-    const { chat, connection } = this.#page;
-    this.#countPeople();
-    if (isProgram || connection?.status !== "open" || id === connection.player) return;
-    chat.addEvent(words.hasLeft(name));
-  }
-
-  avatarChanged(): void {
-    this.#countPeople();
-  }
-
-  screenChanged(place: string): void {
-    const { screens, past, staging, connection } = this.#page;
+  #show(place: string, value: unknown): void {
+    const { screens, past, staging } = this.#page;
     screens.invalidate();
-    const value = connection?.screen.get(place);
     staging.show(place, value);
     if (place === PAST_PLACE) past.update(value);
   }
 
-  eventReceived(event: string, payload: unknown): void {
+  #handle(event: string, payload: unknown): void {
     const { voice, staging, highlights, chat } = this.#page;
     staging.handleEvent(event, payload);
     if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
@@ -145,53 +158,14 @@ export class WorldEvents implements WorldConnectionListener {
     if (told !== undefined) chat.addEvent(told);
   }
 
-  refused(action: string, reason: string): void {
-    const { actions, hud } = this.#page;
-    const label = actions.bindings.find((binding) => binding.action === action)?.label ?? action;
-    hud.say(words.refused(label, reason));
-  }
-
-  reported(report: Report): void {
-    this.#page.console.add(report, this.#isSettled);
-  }
-
-  chatted(player: number, name: string, text: string): void {
-    const { peopleList, chat, scene, connection } = this.#page;
-    if (peopleList.isBlocked(player)) return;
-    const avatar = connection?.playerOf(player)?.avatarId;
-    chat.add(name, scene.crowd.colorOf(avatar), text);
-    if (avatar !== undefined) scene.labels.say(avatar, text, performance.now());
-  }
-
-  missed(lines: number): void {
-    this.#page.chat.addEvent(words.linesMissed(lines));
-  }
-
-  unsaid(text: string, reason: string): void {
-    this.#page.chat.addEvent(words.unsaid(text, reason));
-  }
-
-  noticed(text: string): void {
-    this.#page.hud.say(text);
-  }
-
-  snapshotArrived(receivedAtMs: number): void {
-    const { connection, figures } = this.#page;
-    if (connection) figures.graph.record(receivedAtMs, connection.delayMs, connection.stats.bytesPerSecond);
-  }
-
-  lost(error: NowcastError, retryInMs: number | undefined): void {
-    this.#page.hud.lost(error, retryInMs);
-  }
-
   /** Whether players that appear have just joined. */
   get #isSettled(): boolean {
     return performance.now() - this.#welcomedAtMs > GREETING_MS;
   }
 
-  #countPeople(): void {
-    const { hud, peopleList, connection } = this.#page;
-    hud.setPeople(peopleIn(connection?.world).length, connection?.avatar === undefined);
+  #countPeople(world: World): void {
+    const { hud, peopleList } = this.#page;
+    hud.setPeople(peopleIn(world).length, world.avatarId === undefined);
     peopleList.update();
   }
 }

@@ -28,5 +28,4 @@ export {
   within,
 } from "../world/describe/shape.js";
 export { walkerOf } from "../world/describe/walker.js";
-export type { ReportOutcome } from "../world/world.js";
 export { type WorldListing, worldsOf } from "../world/worlds.js";

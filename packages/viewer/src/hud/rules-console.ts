@@ -1,6 +1,9 @@
+import type { WorldEvents } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
-import type { Report } from "../world-connection.js";
+
+/** The outcome of a version of the world's rules. */
+type Report = WorldEvents["report"];
 
 const REPORTS_MAX = 50;
 
