@@ -11,7 +11,7 @@ use nowcast_wire::Shape;
 use nowcast_wire::schema;
 use nowcast_wire_tools::typescript;
 
-use crate::output;
+use crate::output::{self, counted};
 
 /// Generate TypeScript types from a world, a schema, or the shapes of Rust types
 ///
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.out {
         Some(path) => {
             std::fs::write(path, module).with_context(|| format!("cannot write {}", path.display()))?;
-            let codecs = if shapes.len() == 1 { "codec" } else { "codecs" };
-            output::line(format_args!("{}: {} {codecs}", path.display(), shapes.len()))?;
+            let codecs = counted(shapes.len() as u64, "codec");
+            output::line(format_args!("{}: {codecs}", path.display()))?;
         }
         None => output::text(&module)?,
     }
@@ -117,11 +117,11 @@ fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
         Some(path) => {
             std::fs::write(path, module).with_context(|| format!("cannot write {}", path.display()))?;
             output::line(format_args!(
-                "{}: {} kinds, {} actions, {} events",
+                "{}: {}, {}, {}",
                 path.display(),
-                definition.kinds.len(),
-                definition.actions.len(),
-                definition.events.len()
+                counted(definition.kinds.len() as u64, "kind"),
+                counted(definition.actions.len() as u64, "action"),
+                counted(definition.events.len() as u64, "event")
             ))?;
         }
         None => output::text(&module)?,

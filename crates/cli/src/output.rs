@@ -54,6 +54,24 @@ pub(crate) fn note_part(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Returns a number with a noun: `1 value`, `2,000 values`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+/// Returns a number with separators: 1,234,567 for 1234567.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// Prints the cause of a failed command, and returns the exit code.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     if let Some(OutputLost(cause)) = error.downcast_ref()

@@ -12,7 +12,7 @@ use nowcast_wire::save::{AtomicFile, Compression, FileReader, Options};
 use nowcast_wire::{Effort, LeafSize, Limits, Value};
 use nowcast_wire_tools::{Compared, Difference, Format, convert, diff};
 
-use crate::output::{self, OutputLost, printable};
+use crate::output::{self, OutputLost, counted, printable, thousands};
 
 /// Pack, unpack, inspect and compare save files
 #[derive(clap::Args)]
@@ -331,22 +331,4 @@ fn label(value: &Value) -> String {
         Some((end, _)) => format!("{}…", printable(&text[..end])),
         None => printable(&text),
     }
-}
-
-/// Returns a number with a noun: `1 value`, `2,000 values`.
-fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
-}
-
-/// Returns a number with separators: 1,234,567 for 1234567.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -2,7 +2,6 @@ import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
 import {
   basePath,
-  DEFAULT_ROOM,
   readAddress,
   readMoment,
   shareAddress,
@@ -104,8 +103,9 @@ function main(): void {
     },
   };
   const enterNamed = async () => {
-    room ??= (await fetchWorlds())[0]?.name ?? DEFAULT_ROOM;
-    enter(room);
+    room ??= (await fetchWorlds())[0]?.name;
+    if (room === undefined) start.show(settings.name, room);
+    else enter(room);
   };
   const start = new StartScreen((name, chosenRoom) => {
     viewer.change({ name });

@@ -1,9 +1,6 @@
 import { parseHz } from "./settings.js";
 import { CARRIERS, type Carrier } from "./world-connection.js";
 
-/** Used if neither the address nor the server names a room. */
-export const DEFAULT_ROOM = "plaza";
-
 /** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined if the address has no name, or a name that the protocol does not allow. */

@@ -53,11 +53,24 @@ describe("types", () => {
     expect(errorsOf(text)).toEqual([]);
   });
 
+  it("of adjustable walkers have their speed, jump and frozen", () => {
+    const text = `
+      const Runner = world.kind("runner", { attributes: { mood: "text" }, walker: { adjustable: true, height: 1.6 } });
+      world.on("join", (player) => {
+        const runner = player.spawn_avatar(Runner, { mood: "glad", speed: 2 });
+        runner.frozen = runner.speed + runner.jump > 3;
+      });
+    `;
+    expect(errorsOf(text)).toEqual([]);
+  });
+
   it.each([
     ["Ball.spawn({ heat: 'hot' });", "Type 'string' is not assignable to type 'number'"],
     ["Ball.spawn({ haet: 1 });", "'haet' does not exist"],
     ["Ball.all()[0]!.weight = 1;", "Property 'weight' does not exist"],
     ["Ball.on('contact', (ball, other) => { other.heat = 1; });", "Property 'heat' does not exist"],
+    ["world.kind('man', { walker: {} }).all()[0]!.frozen = true;", "Property 'frozen' does not exist"],
+    ["world.kind('man', { walker: { adjustable: true, heigth: 2 } });", "'heigth' does not exist"],
     ["world.on('jion', () => undefined);", "'\"jion\"' is not assignable"],
     ["world.state({ goals: 0 }).goals = 'x';", "Type 'string' is not assignable to type 'number'"],
     [

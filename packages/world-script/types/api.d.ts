@@ -4,7 +4,7 @@
 declare module "@nowcast/world" {
 
   /** Declares a kind of entities, while modules are loaded. See "Kinds". */
-  export function kind<const A extends AttributeTypes = {}>(this: void, name: string, fields?: Omit<KindFields, "attributes"> & { attributes?: A }): Kind<A>;
+  export function kind<const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: string, fields?: Omit<KindFields, "attributes" | "walker"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A>;
 
   /** The world's saved state. `world.state { score = 0 }` declares first values; afterwards `world.state` is an ordinary table. */
   export const state: StateOfWorld;

@@ -79,6 +79,9 @@ declare module "@nowcast/world" {
 
   export type AttributeTypes = { readonly [name: string]: AttributeType };
 
+  /** The attributes of walkers whose kind has `adjustable = true`. */
+  type Adjusted = { readonly speed: "f32"; readonly jump: "f32"; readonly frozen: "bool" };
+
   type PlainValue<N> = N extends "bool" | "boolean"
     ? boolean
     : N extends "text" | "string"

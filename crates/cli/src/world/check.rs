@@ -12,7 +12,7 @@ use nowcast_server::world::Definition;
 use nowcast_server::{read_assets, read_world};
 
 use super::typescript::refuse_outdated;
-use crate::output;
+use crate::output::{self, counted};
 
 /// Check a world: kinds, actions, scripts, assets and tests
 ///
@@ -92,19 +92,14 @@ fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
     unknown.iter().for_each(|fault| folder.warn(fault));
     output::line(format_args!(
         "{}, {}, {}, {}, version {:016x}",
-        count(definition.kinds.len(), "kind"),
-        count(definition.actions.len(), "action"),
-        count(assets.len(), "asset"),
-        count(folder.tests().count(), "test module"),
+        counted(definition.kinds.len() as u64, "kind"),
+        counted(definition.actions.len() as u64, "action"),
+        counted(assets.len() as u64, "asset"),
+        counted(folder.tests().count() as u64, "test module"),
         folder.sources.hash()
     ))?;
     let is_good = faults.is_empty() && !findings.iter().any(|finding| finding.is_error);
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Returns a number with its noun.
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A world's folder as named on the command line, and its modules.

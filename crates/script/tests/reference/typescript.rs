@@ -29,7 +29,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
     (
         "World",
         "kind",
-        "function kind<const A extends AttributeTypes = {}>(this: void, name: string, fields?: Omit<KindFields, \"attributes\"> & { attributes?: A }): Kind<A>;",
+        "function kind<const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: string, fields?: Omit<KindFields, \"attributes\" | \"walker\"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A>;",
     ),
     ("World", "state", "const state: StateOfWorld;"),
     (

@@ -3,12 +3,10 @@ import { NowcastError } from "../errors/nowcast-error.js";
 
 /** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/how-to/server.md`). */
 const ROOM = /^(\/(?:.+\/)?)r\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
-/** The room that a server's first page shows. */
-const FIRST_ROOM = "plaza";
 
 /**
- * Returns the address of a world's session: `http://HOST/nowcast/ROOM`. Accepts the address of a server's first page, and
- * `http://HOST/r/ROOM`, also below a base path. In a page, a path is enough. An address `nowcast://HOST/ROOM` stays as it is, without its query.
+ * Returns the address of a world's session: `http://HOST/nowcast/ROOM`. Accepts `http://HOST/r/ROOM`, also below a base path.
+ * In a page, a path is enough. An address `nowcast://HOST/ROOM` stays as it is, without its query.
  */
 export function sessionUrl(url: string | URL): string {
   const shown = withoutQuery(url);
@@ -18,15 +16,17 @@ export function sessionUrl(url: string | URL): string {
   try {
     parsed = new URL(url, page);
   } catch {
-    throw new NowcastError("misuse", `"${shown}" is not an address such as nowcast://localhost:7777/plaza`);
+    throw new NowcastError(
+      "misuse",
+      `"${shown}" is not an address such as nowcast://localhost:7777/playground`,
+    );
   }
   if (/^wss?:$/.test(parsed.protocol)) {
     throw new NowcastError("misuse", `"${shown}" is an address of the plain protocol`, {
       cure: "use nowcast://HOST:PORT/ROOM",
     });
   }
-  const path = parsed.pathname === "/" ? `/r/${FIRST_ROOM}` : parsed.pathname;
-  const [, base, room] = ROOM.exec(path) ?? [];
+  const [, base, room] = ROOM.exec(parsed.pathname) ?? [];
   if (!/^https?:$/.test(parsed.protocol) || room === undefined) {
     throw new NowcastError(
       "misuse",

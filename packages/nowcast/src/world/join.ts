@@ -7,7 +7,8 @@ import type { JoinOptions, World } from "./world.js";
 /**
  * Joins the world at `url`, such as `nowcast://localhost:7777/playground` or the address that a browser shows; a page may leave
  * out its own origin. `await` waits until the definition and the players are there, and throws the cause if the world cannot
- * be joined. Without `await`, the world is still empty: listen to its events, or draw its `entities`.
+ * be joined. Without `await`, the world is still empty: listen to its events, or draw its `entities`, and handle the cause
+ * by `catch` or the event `error`.
  *
  * ```ts
  * const world = await joinWorld("nowcast://localhost:7777/playground", { name: "Ada" });
@@ -17,7 +18,10 @@ import type { JoinOptions, World } from "./world.js";
  *
  * Throws a `NowcastError` at once for an invalid address or option.
  */
-export function joinWorld(url: string | URL, options?: JoinOptions): World & PromiseLike<World>;
+export function joinWorld(
+  url: string | URL,
+  options?: JoinOptions,
+): World & Pick<Promise<World>, "then" | "catch">;
 /**
  * Joins a world with the types that `nowcast gen DIR` generates from the world's folder:
  * `joinWorld<Football>(address)`.
@@ -25,8 +29,8 @@ export function joinWorld(url: string | URL, options?: JoinOptions): World & Pro
 export function joinWorld<T extends WorldTypes>(
   url: string | URL,
   options?: JoinOptions,
-): WorldOf<T> & PromiseLike<WorldOf<T>>;
-export function joinWorld(address: string | URL, given: JoinOptions = {}): World & PromiseLike<World> {
+): WorldOf<T> & Pick<Promise<WorldOf<T>>, "then" | "catch">;
+export function joinWorld(address: string | URL, given: JoinOptions = {}): Joining {
   const url = sessionUrl(address);
   const options = { ...given, token: given.token ?? tokenIn(address) };
   // The decoder of a world is loaded while the session begins, which takes several round trips. Messages that arrive
@@ -45,9 +49,11 @@ export function joinWorld(address: string | URL, given: JoinOptions = {}): World
   return awaitable(world);
 }
 
+type Joining = World & Pick<Promise<World>, "then" | "catch">;
+
 /** A promise of a world that is the world itself. A promise cannot hold such a promise, so the world that is there is none. */
-function awaitable(world: WorldClient): World & PromiseLike<World> {
-  const joining: World & Partial<PromiseLike<World>> = world;
+function awaitable(world: WorldClient): Joining {
+  const joining: World & Partial<Joining> = world;
   world.ready.then(
     () => delete joining.then,
     () => {},
@@ -58,5 +64,6 @@ function awaitable(world: WorldClient): World & PromiseLike<World> {
     world.isAwaited = true;
     return there.then(...listeners);
   };
-  return Object.assign(world, { then });
+  const refused: typeof there.catch = (listener) => then(undefined, listener);
+  return Object.assign(world, { then, catch: refused });
 }

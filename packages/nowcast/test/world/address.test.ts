@@ -17,7 +17,7 @@ it.each([
 });
 
 it("the_address_of_a_page_leads_to_its_room_and_to_a_moment_of_its_past", () => {
-  expect(sessionUrl("https://example.org/")).toBe("https://example.org/nowcast/plaza");
+  expect(sessionUrl("https://example.org/r/barn/")).toBe("https://example.org/nowcast/barn");
   expect(sessionUrl("http://127.0.0.1:9/r/barn?name=Ada#x")).toBe("http://127.0.0.1:9/nowcast/barn");
   expect(sessionUrl("https://example.org/a/r/r/barn")).toBe("https://example.org/a/r/nowcast/barn");
   const past = "plaza.20261123T100000.250Z";
@@ -59,6 +59,8 @@ it("a_join_without_a_server_says_so_once_unless_the_program_listens", async () =
   expect(warned).toEqual([expect.stringContaining("The world at http://127.0.0.1:1 is tried again")]);
   joinWorld(nobody);
   await expect(joinWorld(nobody)).rejects.toMatchObject({ code: "unreachable" });
+  const caught = await new Promise<unknown>((resolve) => void joinWorld(nobody).catch(resolve));
+  expect(caught).toMatchObject({ code: "unreachable" });
   await vi.waitUntil(() => warned.length > 1, { timeout: 10_000 });
   expect(warned.slice(1)).toEqual([
     expect.stringContaining("The world at http://127.0.0.1:1 was not joined"),
@@ -69,7 +71,7 @@ it("a_join_without_a_server_says_so_once_unless_the_program_listens", async () =
 });
 
 it("an_address_without_a_room_or_of_another_protocol_is_a_misuse", () => {
-  for (const elsewhere of ["elsewhere", "r/plaza.", "r/.-5m", "r/plaza.-5m%2F"]) {
+  for (const elsewhere of ["", "elsewhere", "r/plaza.", "r/.-5m", "r/plaza.-5m%2F"]) {
     expect(() => joinWorld(`http://127.0.0.1:9/${elsewhere}`)).toThrow("names no room");
   }
   expect(() => joinWorld("plaza")).toThrow(NowcastError);

@@ -2,7 +2,7 @@ import { copyText, titleOf } from "@nowcast/page/internal";
 import type { WorldListing } from "nowcast/internal";
 import { privateRoom } from "nowcast/world";
 import { element } from "../dom.js";
-import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
+import { shareAddress } from "../page-address.js";
 import { words } from "../words.js";
 import { fetchWorlds } from "./worlds.js";
 
@@ -66,7 +66,7 @@ export class StartScreen {
   show(name: string, room: string | undefined, note = ""): void {
     this.#name.value = name === "" ? words.suggestName() : name;
     this.#isUnnamed = room === undefined;
-    this.#room.value = room ?? DEFAULT_ROOM;
+    this.#room.value = room ?? "";
     this.#writeLink();
     this.#note.textContent = note;
     this.#note.hidden = note === "";
@@ -85,7 +85,8 @@ export class StartScreen {
     const [name = ""] = this.#room.value.split("--");
     const isRoomOf = (world: string): boolean => name === world || name.startsWith(`${world}-`);
     const [offered] = this.#offered.filter(isRoomOf).sort((a, b) => b.length - a.length);
-    const world = offered ?? (name.slice(0, WORLD_CHARACTERS_MAX) || DEFAULT_ROOM);
+    const world = offered ?? (name.slice(0, WORLD_CHARACTERS_MAX) || this.#offered[0]);
+    if (world === undefined) return void this.#room.reportValidity();
     const fits = world.length <= WORLD_CHARACTERS_MAX;
     if (fits) {
       this.#isUnnamed = false;
