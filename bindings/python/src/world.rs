@@ -165,7 +165,7 @@ impl World {
         Ok(self.0.lock().advance().map_err(raise)?.position())
     }
 
-    /// Carries out an action that the world declares. With a `number`, the action is durable.
+    /// Carries out an action that the world declares. With a `number`, the server answers, and carries out a durable action once.
     #[pyo3(signature = (action, arguments=None, *, number=None))]
     fn act(&self, action: &str, arguments: Option<&Bound<'_, PyAny>>, number: Option<u32>) -> PyResult<()> {
         let arguments = arguments.map_or(Ok(Value::Nil), |arguments| from_python(arguments, 0))?;

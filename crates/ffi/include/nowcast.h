@@ -533,8 +533,8 @@ nowcast_status nowcast_world_input(uint64_t world, const struct nowcast_input *i
 nowcast_status nowcast_world_advance(uint64_t world,
                                      struct nowcast_predicted *predicted);
 
-// Carries out an action that the world declares. `arguments` is a JSON object, or null. With a `number` above 0 the action is
-// durable: the server carries it out once, however often it is sent with this number. A client with a key counts from 1.
+// Carries out an action that the world declares. `arguments` is a JSON object, or null. With a `number` above 0 the server answers
+// by this number, and carries out a durable action once, however often it is sent. A client with a key counts those from 1.
 nowcast_status nowcast_world_act(uint64_t world,
                                  const char *action,
                                  const char *arguments,

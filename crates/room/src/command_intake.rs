@@ -9,7 +9,7 @@ use nowcast_world_protocol::plain::DecodeError;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 use crate::metrics::Metrics;
-use crate::player_command::PlayerCommand;
+use crate::player_command::{Numbered, PlayerCommand};
 use crate::rate::{MessageKind, Rates};
 
 /// The intake of one client's commands.
@@ -29,17 +29,11 @@ impl CommandIntake {
     /// because only the room knows whether an action was done before.
     ///
     /// # Errors
-    /// Returns an error if the client must be removed, because it is far over the rate, or because it has no key and numbers
-    /// an action.
+    /// Returns an error if the client must be removed, because it is far over the rate, or because it gives an action the number
+    /// 0.
     pub fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
-        if let PlayerCommand::Act { number: Some(numbered), .. } = &command
-            && (numbered.number == 0 || self.handle.key.is_none())
-        {
-            let cause = if self.handle.key.is_none() {
-                "an action has a number, but the client joined with no key"
-            } else {
-                "an action has the number 0: numbers begin at 1"
-            };
+        if let PlayerCommand::Act { number: Some(Numbered { number: 0, .. }), .. } = &command {
+            let cause = "an action has the number 0: numbers begin at 1";
             return Err(Closing::Malformed(DecodeError::Syntax(cause.into())));
         }
         let kind = command.kind();
@@ -87,7 +81,7 @@ mod tests {
     use super::*;
     use crate::names::Name;
     use crate::plain_sink::PlainSink;
-    use crate::player_command::{Given, Numbered};
+    use crate::player_command::Given;
     use crate::rate::ACTIONS_HZ;
     use crate::send_queue::Outgoing;
     use nowcast_world_protocol::plain::Encoding;
@@ -126,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_numbered_action_of_a_client_without_a_key_closes_the_client() {
+    fn an_action_with_the_number_0_closes_the_client() {
         let (intake, _, _) = intake();
         let mut rates = Rates::new(ACTIONS_HZ, Instant::now());
         let act = |number| PlayerCommand::Act {
@@ -136,7 +130,8 @@ mod tests {
             given: Given::now(),
         };
         assert_eq!(intake.submit(act(None), &mut rates), Ok(()));
-        let closed = intake.submit(act(Some(Numbered::new(1))), &mut rates);
+        assert_eq!(intake.submit(act(Some(Numbered::new(1))), &mut rates), Ok(()));
+        let closed = intake.submit(act(Some(Numbered::new(0))), &mut rates);
         assert!(matches!(closed, Err(Closing::Malformed(_))));
     }
 }

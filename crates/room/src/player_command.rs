@@ -23,13 +23,13 @@ pub enum PlayerCommand {
         /// The number of the input on sessions; 0 in the plain protocol.
         number: u16,
     },
-    /// Runs an action that the world declares. A numbered action happens exactly once, and the client receives an answer.
+    /// Runs an action that the world declares. A numbered action is answered, and happens exactly once if it is durable.
     Act {
         /// The name of the action.
         action: String,
         /// The arguments of the action.
         arguments: Value,
-        /// The number of the action, if the action must happen exactly once.
+        /// The number of the action, if the client expects an answer.
         number: Option<Numbered>,
         /// The time at which the client triggered the action.
         given: Given,
@@ -133,12 +133,12 @@ impl Given {
     }
 }
 
-/// The number of an action that happens exactly once.
+/// The number of an action that is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbered {
     /// The number that the client gave the action, from 1 on.
     pub number: u32,
-    /// Whether the action is over the rate. Such an action is confirmed only if it was done before.
+    /// Whether the action is over the rate. Such an action is confirmed only if it is durable and was done before.
     pub is_over_rate: bool,
 }
 

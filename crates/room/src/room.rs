@@ -381,7 +381,7 @@ impl Room {
         let refused = self.refuse_skipped(refused);
         let Self { context, world, members, chat, publishing, tick, .. } = self;
         for (player, refusal) in refused {
-            members.refuse(context, player, &refusal);
+            members.refuse(context, player, &refusal, None);
         }
         members.note_granted(granted);
         kicked.extend(members.ban(context, world.world().scene(), banned));

@@ -377,6 +377,29 @@ async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
 }
 
 #[tokio::test]
+async fn an_action_that_is_not_durable_is_answered_after_its_events_each_time_it_arrives() {
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    for (number, action) in [(9, "shout"), (9, "shout"), (7, "fly")] {
+        ada.act_once(number, action, &[]).await;
+    }
+    ada.until_view("the answers", |view| view.done == [9, 9] && view.undone == [7]).await;
+    assert_eq!(ada.view.heard("shouted").count(), 2);
+    for number in 100..140 {
+        ada.act_once(number, "shout", &[]).await;
+    }
+    ada.until_view("all answers", |view| view.done.len() + view.undone.len() == 3 + 40).await;
+    assert!(ada.view.undone.len() > 1, "some actions were over the rate");
+    assert_eq!(ada.view.heard("shouted").count(), ada.view.done.len());
+
+    let mut guest = Guest::join(&server, "yard", "Ben", CarrierKind::WebSocket).await;
+    guest.act_once(u32::MAX, "shout", &[]);
+    guest.until("his answer", |guest| guest.view.done == [u32::MAX]).await;
+    assert!(guest.view.heard("shouted").count() >= 1);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn only_events_of_durable_actions_wait_for_the_store() {
     let folder = Folder::new();
     let server = serve(&folder, LONG).await;

@@ -132,8 +132,8 @@ impl WorldClient {
         })
     }
 
-    /// Sends a durable action. The server carries it out once, however often it is sent with this number. The client needs a
-    /// key; it counts its actions from 1.
+    /// Sends an action with a number, which the server answers by `Done` or `Refused`. A durable action is carried out once, however
+    /// often it is sent with this number. For durable actions, the client needs a key, and counts them from 1.
     ///
     /// # Errors
     /// Fails if the channel is closed, or its lane is full.

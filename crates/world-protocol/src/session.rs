@@ -102,7 +102,7 @@ pub enum ToWorld {
         action: String,
         /// The arguments: a map, or nil.
         arguments: Value,
-        /// The number of a durable action of this client: 1, 2, and so on.
+        /// The number that the answer repeats, if the client expects one. Durable actions are counted: 1, 2, and so on.
         number: Option<u32>,
         /// The step of the client in which the action was triggered, if the client counts steps. The server takes the steps up
         /// to this one before the action.

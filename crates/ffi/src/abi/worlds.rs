@@ -367,8 +367,8 @@ pub unsafe extern "C" fn nowcast_world_advance(world: u64, predicted: *mut Predi
     })
 }
 
-/// Carries out an action that the world declares. `arguments` is a JSON object, or null. With a `number` above 0 the action is
-/// durable: the server carries it out once, however often it is sent with this number. A client with a key counts from 1.
+/// Carries out an action that the world declares. `arguments` is a JSON object, or null. With a `number` above 0 the server answers
+/// by this number, and carries out a durable action once, however often it is sent. A client with a key counts those from 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nowcast_world_act(
     world: u64,

@@ -11,7 +11,7 @@ use super::chat::WORLD_IS_BUSY;
 use super::{Member, Room};
 use crate::client_handle::ClientHandle;
 use crate::editor_command::{is_command, is_for_all};
-use crate::player_command::PlayerCommand;
+use crate::player_command::{Numbered, PlayerCommand};
 use crate::session::input_buffer::DueStep;
 
 /// The answer to an action that the rules reserve for programs outside the room.
@@ -84,13 +84,18 @@ impl Room {
                 self.context.rooms.metrics.drop_message("action_refused");
                 return client.refuse(&action, OF_BACK_END, number.map(|numbered| numbered.number));
             }
-            PlayerCommand::Act { action, arguments, .. } if self.arrive(client, id, &action, &arguments) => {
+            PlayerCommand::Act { action, arguments, number, .. }
+                if self.arrive(client, id, &action, &arguments) =>
+            {
+                if let Some(Numbered { number, .. }) = number {
+                    self.durable.carried_out(id, action, number);
+                }
                 return;
             }
             PlayerCommand::Act { action, arguments, number, given } => {
                 self.set_view_age(index, given, now);
-                if let (Some(key), Some(number)) = (client.key, number) {
-                    return self.act_once(id, key, number, action, arguments);
+                if let Some(number) = number {
+                    return self.act_numbered(client, id, number, action, arguments);
                 }
                 PlayerCommand::Act { action, arguments, number, given }
             }

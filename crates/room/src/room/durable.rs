@@ -1,4 +1,4 @@
-//! Durable actions: they happen once, and are confirmed when the store has committed them.
+//! Numbered actions, which are answered. Durable ones happen once, and are answered when the store has committed them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::time::Instant;
 use nowcast_limits::Addresses;
 use nowcast_store::{ActionId, Completion, Lost};
 use nowcast_world::{ApplyError, Command, PlayerId, Refusal, Value};
+use nowcast_world_protocol::plain::DecodeError;
 
 use super::Room;
 use super::context::RoomContext;
@@ -15,8 +16,10 @@ use super::members::Members;
 use super::publishing::SteppedRoom;
 use super::replicated_state::Changes;
 use super::world_events::WorldEvent;
+use crate::client_handle::ClientHandle;
 use crate::client_key::ClientKey;
 use crate::client_sink::{ClientEvent, StepChanges};
+use crate::closing::Closing;
 use crate::player_command::Numbered;
 use crate::recorded_world::RecordedWorld;
 
@@ -32,7 +35,7 @@ fn store_is_gone(cause: &str) -> String {
 const LOST: &str =
     "it was carried out, but the server could not keep it: it may be undone when the server ends";
 
-/// The answer to a durable action over the rate.
+/// The answer to a numbered action over the rate.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
 /// The answer to the first durable action of a client when the maximum number of remembered clients acted within the
@@ -73,9 +76,9 @@ pub(super) struct Durable {
     newcomers: Addresses,
     /// Durable actions of this step.
     acted: Vec<Waiting>,
-    /// The actions of this step that no earlier step carried out, in their order.
-    firsts: Vec<(PlayerId, String, ActionId)>,
-    /// Actions that the store has committed, or lost, since the last step.
+    /// The numbered actions of this step that no earlier step carried out, in their order. Durable ones have an id.
+    firsts: Vec<(PlayerId, String, u32, Option<ActionId>)>,
+    /// Actions that the store has committed, or lost, since the last step, and those of this step that are not durable.
     confirmed: Vec<Confirmed>,
 }
 
@@ -114,6 +117,11 @@ impl Durable {
         }
     }
 
+    /// Answers an action that is not durable, after the events of this step.
+    pub(super) fn carried_out(&mut self, player: PlayerId, action: String, number: u32) {
+        self.confirmed.push((player, action, number, Ok(())));
+    }
+
     /// Waits until the next step is due, and answers the actions that the store commits in the meantime.
     pub(super) fn wait_until(&mut self, due: Instant, context: &RoomContext, members: &Members) {
         while let Ok(committed) = self.committed.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -135,8 +143,53 @@ impl Durable {
 }
 
 impl Room {
-    /// Carries out a numbered action once, however often the client repeats it.
-    pub(super) fn act_once(
+    /// Carries out an action of a client, and answers it by its number.
+    pub(super) fn act_numbered(
+        &mut self,
+        client: &ClientHandle,
+        player: PlayerId,
+        numbered: Numbered,
+        action: String,
+        arguments: Value,
+    ) {
+        let definition = self.world.world().scene().definition();
+        let is_durable = definition.action(&action).is_some_and(|declared| declared.durable);
+        match client.key {
+            Some(key) if is_durable => self.act_once(player, key, numbered, action, arguments),
+            None if is_durable => {
+                let cause = "a durable action has a number, but the client joined with no key";
+                client.close(Closing::Malformed(DecodeError::Syntax(cause.into())));
+            }
+            _ => self.act(client, player, numbered, action, arguments),
+        }
+    }
+
+    /// Carries out an action that is not durable.
+    fn act(
+        &mut self,
+        client: &ClientHandle,
+        player: PlayerId,
+        Numbered { number, is_over_rate }: Numbered,
+        action: String,
+        arguments: Value,
+    ) {
+        if is_over_rate {
+            return client.refuse(&action, TOO_OFTEN, Some(number));
+        }
+        if let Err(refusal) = self.world.world().scene().definition().judge(&action, &arguments) {
+            return self.members.refuse(&self.context, player, &refusal, Some(number));
+        }
+        let command = Command::Action { player, name: action.clone(), arguments };
+        if self.context.count(self.world.apply(command)) {
+            self.durable.firsts.push((player, action.clone(), number, None));
+            self.durable.carried_out(player, action, number);
+        } else {
+            client.refuse(&action, BACKLOG, Some(number));
+        }
+    }
+
+    /// Carries out a durable action once, however often the client repeats it.
+    fn act_once(
         &mut self,
         player: PlayerId,
         key: ClientKey,
@@ -159,7 +212,7 @@ impl Room {
             match self.world.apply_once(id, command) {
                 Ok(()) => {
                     metrics.count_durable("first");
-                    self.durable.firsts.push((player, action.clone(), id));
+                    self.durable.firsts.push((player, action.clone(), number, Some(id)));
                 }
                 Err(ApplyError::Full { .. } | ApplyError::Input(_) | ApplyError::Pose) => {
                     metrics.drop_message("world_backlog");
@@ -202,8 +255,8 @@ impl Room {
         if is_within { Ok(()) } else { Err(NEWCOMERS.into()) }
     }
 
-    /// Refuses the durable actions of this step for which the rules had no work left. Their numbers are not stored, so the
-    /// clients may retry them. Returns the other refusals.
+    /// Refuses the numbered actions of this step for which the rules had no work left. The numbers of durable ones are not stored,
+    /// so the clients may retry them. Returns the other refusals.
     pub(super) fn refuse_skipped(&mut self, refused: Vec<(PlayerId, Refusal)>) -> Vec<(PlayerId, Refusal)> {
         let mut firsts = std::mem::take(&mut self.durable.firsts);
         let mut others = Vec::new();
@@ -211,7 +264,7 @@ impl Room {
         for (player, refusal) in refused.into_iter().rev() {
             let skipped = match &refusal {
                 Refusal::NoWorkLeft { action } => {
-                    firsts.iter().rposition(|(by, name, _)| (*by, name) == (player, action))
+                    firsts.iter().rposition(|(by, name, ..)| (*by, name) == (player, action))
                 }
                 _ => None,
             };
@@ -219,7 +272,12 @@ impl Room {
                 others.push((player, refusal));
                 continue;
             };
-            let (_, action, id) = firsts.remove(skipped);
+            let (_, action, number, id) = firsts.remove(skipped);
+            let Some(id) = id else {
+                self.durable.confirmed.retain(|(by, _, of, _)| (*by, *of) != (player, number));
+                self.members.refuse(&self.context, player, &refusal, Some(number));
+                continue;
+            };
             self.world.take_back(id);
             // A client repeats an action without an answer, also within a step.
             let is_it = |waiting: &Waiting| {
@@ -227,7 +285,6 @@ impl Room {
                     if *by == player && u64::from(*number) == id.number)
             };
             self.durable.acted.retain(|waiting| !is_it(waiting));
-            let number = u32::try_from(id.number).expect("a client's number has 32 bits");
             self.refuse_numbered(player, &action, &refusal.to_string(), number);
         }
         others.reverse();
@@ -270,7 +327,6 @@ impl Durable {
         world_events: Vec<WorldEvent>,
     ) -> Vec<WorldEvent> {
         let (durable, mut now): (Vec<_>, Vec<_>) = world_events.into_iter().partition(WorldEvent::is_durable);
-        let mut confirmed = Vec::new();
         let held = std::mem::take(&mut self.held).into_iter();
         for (waiting, outcome) in held.chain(self.committed.try_iter()) {
             match waiting {
@@ -281,11 +337,10 @@ impl Durable {
                     }
                 }
                 Waiting::Action { player, action, number } => {
-                    confirmed.push((player, action, number, outcome))
+                    self.confirmed.push((player, action, number, outcome))
                 }
             }
         }
-        self.confirmed = confirmed;
         if !durable.is_empty() && world.is_recorded() {
             self.last += 1;
             let number = self.last;
@@ -305,7 +360,7 @@ impl Durable {
         now
     }
 
-    /// Answers the actions that are committed or lost, after their events.
+    /// Answers the actions that are carried out, committed or lost, after their events.
     pub(super) fn confirm(&mut self, context: &RoomContext, members: &Members) {
         for confirmed in std::mem::take(&mut self.confirmed) {
             answer(context, members, confirmed);

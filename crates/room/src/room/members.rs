@@ -201,8 +201,15 @@ impl Members {
         });
     }
 
-    /// Answers that an action of a player was rejected. A client with too many refused actions is removed.
-    pub(super) fn refuse(&mut self, context: &RoomContext, player: PlayerId, refusal: &WorldRefusal) {
+    /// Answers that an action of a player was rejected. A client with too many refused actions is removed. An action without a
+    /// number is not always answered.
+    pub(super) fn refuse(
+        &mut self,
+        context: &RoomContext,
+        player: PlayerId,
+        refusal: &WorldRefusal,
+        number: Option<u32>,
+    ) {
         let action = match refusal {
             WorldRefusal::Owner { request, entity, number, why } => {
                 return self.deny(context, player, (*request, *entity, *number), why);
@@ -210,7 +217,7 @@ impl Members {
             WorldRefusal::NoWorkLeft { action } => {
                 context.rooms.metrics.drop_message("no_work_left");
                 if let Some(member) = self.find(player) {
-                    member.client.refuse(action, &refusal.to_string(), None);
+                    member.client.refuse(action, &refusal.to_string(), number);
                 }
                 return;
             }
@@ -221,9 +228,9 @@ impl Members {
         let Some(member) = self.find(player) else { return };
         let verdict = member.client.rates.lock().refusals.judge(Instant::now());
         match verdict {
-            Verdict::Pass => member.client.refuse(action, &refusal.to_string(), None),
-            Verdict::Drop => {}
             Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),
+            Verdict::Drop if number.is_none() => {}
+            Verdict::Drop | Verdict::Pass => member.client.refuse(action, &refusal.to_string(), number),
         }
     }
 

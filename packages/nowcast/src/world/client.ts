@@ -17,6 +17,7 @@ import type { InputChange, PosedWorld } from "./posed-world.js";
 import type { Poses } from "./poses/poses.js";
 import type { ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
+import { Requests } from "./requests.js";
 import type { SessionAdapter } from "./session/session-adapter.js";
 import { SilenceMeter } from "./silence-meter.js";
 import type { SeatClaim } from "./tab-seat.js";
@@ -94,6 +95,8 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   readonly isProgram: boolean;
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
+  /** Other actions. Their numbers are above those of durable ones. */
+  readonly #acts = new Requests<void>(2 ** 31, () => this.#unsentActions++);
   /** The last requested name that was sent to the server. */
   #sentName: string | undefined;
   readonly #ownership: Ownership;
@@ -133,27 +136,11 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     this.key = claim?.key ?? randomKey();
     this.#sentName = claim === undefined ? this.name : claim.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
-    this.ready = this.#waiting.wait(undefined, (resolve) => {
-      const check = (): void => {
-        if (this.#isThere) resolve();
-      };
-      const releases = (["define", "joined"] as const).map((type) => this.emitter.on(type, check));
-      return () => {
-        for (const release of releases) release();
-      };
-    });
-    // This prevents an unhandled rejection: programs that do not await the promise learn of the end
+    this.ready = this.#when(["define", "joined"], () => this.#isThere || undefined).then(() => {});
+    this.joined = this.#when(["spawn", "joined", "avatar"], () => this.avatar);
+    // This prevents an unhandled rejection: programs that do not await the promises learn of the end
     // by the event `error`.
     this.ready.catch(() => {});
-    this.joined = this.#waiting.wait(undefined, (resolve) => {
-      const check = (): void => {
-        if (this.avatar !== undefined) resolve(this.avatar);
-      };
-      const releases = (["spawn", "joined", "avatar"] as const).map((type) => this.emitter.on(type, check));
-      return () => {
-        for (const release of releases) release();
-      };
-    });
     this.joined.catch(() => {});
     this.#inputs = new InputSender((input) => this.#session?.input(input) ?? false);
     this.#durable = new DurableActions((...action) => this.#act(...action), claim?.lastNumber);
@@ -275,7 +262,10 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
         cure: known === "" ? "it declares none" : `it has ${known}`,
       });
     }
-    const done = declared?.durable ? this.#actDurably(action, bounded) : this.#actOnce(action, bounded);
+    this.#session?.checkAction(action, bounded);
+    const done = declared?.durable
+      ? this.#actDurably(action, bounded)
+      : this.#acts.ask(`"${action}"`, (number) => this.#act(action, bounded, number));
     // This prevents an unhandled rejection: programs that do not await the promise learn of a
     // refusal by the event `refused`.
     done.catch(() => {});
@@ -283,25 +273,13 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     return done;
   }
 
-  #actOnce(action: string, args: WorldRecord): Promise<void> {
-    if (this.#act(action, args)) return Promise.resolve();
-    this.#unsentActions++;
-    return Promise.reject(
-      new NowcastError("network", `"${action}" was not sent, because there is no connection`, {
-        code: "lost",
-        cure: "wait for a welcome",
-      }),
-    );
-  }
-
-  #act(action: string, args: WorldRecord, number?: number): boolean {
+  #act(action: string, args: WorldRecord, number: number): boolean {
     const poses = this.#poses;
     const step = poses?.prediction?.actionStep;
     return this.#session?.act(action, args, number, step, poses?.shownTick) ?? false;
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
-    this.#session?.checkAction(action, args, this.#durable.nextNumber);
     if (this.status !== "closed") return this.#durable.act(action, args);
     this.#unsentActions++;
     return Promise.reject(closedHere());
@@ -408,7 +386,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   welcomed(welcome: WorldEvents["welcome"]): void {
     // A room that moved is continued without the loss of a connection.
     if (this.#welcomes > 0) this.#changeStatus("reconnecting");
-    this.#ownership.restart(new NowcastError("network", "the connection was lost before the answer came"));
+    this.#restart(new NowcastError("network", "the connection was lost before the answer came"));
     this.state.restart(welcome.playerId);
     this.#welcomes++;
     this.#room = welcome.room;
@@ -436,11 +414,14 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
 
   done(number: number): void {
     this.#durable.done(number);
+    this.#acts.done(number);
   }
 
   refused(action: string, reason: string, number: number | undefined): void {
     this.emitter.emit("refused", { action, reason });
-    if (number !== undefined) this.#durable.refused(number, reason);
+    if (number === undefined) return;
+    this.#durable.refused(number, reason);
+    this.#acts.refused(number, reason);
   }
 
   interrupted(isInterrupted: boolean): void {
@@ -450,7 +431,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void {
     if (this.status === "closed") return;
     this.#durable.disconnected();
-    this.#ownership.restart(error);
+    this.#restart(error);
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.#warn(error, retryInMs);
@@ -479,6 +460,21 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     this.#hasWarned = true;
     const outcome = isFinal ? "was not joined" : "is tried again until it answers";
     console.warn(`nowcast: ${error.message}. The world at ${this.serverUrl} ${outcome}.`);
+  }
+
+  /** Waits for a value that these events may change. */
+  #when<T>(types: readonly (keyof WorldEvents)[], read: () => T | undefined): Promise<T> {
+    return this.#waiting.wait(undefined, (resolve) => {
+      const releases = types.map((type) =>
+        this.emitter.on(type, () => {
+          const value = read();
+          if (value !== undefined) resolve(value);
+        }),
+      );
+      return () => {
+        for (const release of releases) release();
+      };
+    });
   }
 
   #claim(): SeatClaim {
@@ -547,9 +543,15 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     clearInterval(this.#runTimer);
     this.#inputs.stop();
     this.#poses?.close();
-    this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));
+    this.#restart(closedHere());
     this.#unsentActions += this.#waitingChat.splice(0).length;
     this.#changeStatus("closed");
+  }
+
+  /** Rejects requests and actions that will not be answered. */
+  #restart(error: NowcastError): void {
+    this.#ownership.restart(error);
+    this.#acts.restart(error);
   }
 
   #changeStatus(status: WorldStatus): void {

@@ -52,10 +52,6 @@ export class DurableActions {
     return this.#lastNumber;
   }
 
-  get nextNumber(): number {
-    return this.#lastNumber + 1;
-  }
-
   /** Resolves when the server has stored the result. Rejects with the reason if the action was not carried out. */
   act(action: string, args: WorldRecord): Promise<void> {
     if (this.#waiting.size >= WAITING_MAX) {

@@ -1,8 +1,9 @@
 import type { MsgpackValue } from "../codec/msgpack-value.js";
 import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
-import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
+import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { OwnerRequest, TargetPose } from "./protocol.js";
+import { Requests } from "./requests.js";
 import { SendInterval } from "./send-interval.js";
 import type { SessionAdapter } from "./session/session-adapter.js";
 import type {
@@ -16,8 +17,6 @@ import type {
   WorldRecord,
 } from "./world.js";
 
-/** Maximum number of requests that wait for an answer. */
-const REQUESTS_MAX = 64;
 /**
  * Maximum bytes of attributes: a message's maximum, minus the fields around the attributes (`spec/WORLD.md`, section
  * 6).
@@ -33,27 +32,21 @@ export interface OwnedWorld {
   unsent(): void;
 }
 
-interface Pending {
-  resolve(id: EntityId): void;
-  reject(error: NowcastError): void;
-}
-
 /**
  * The entities that this client owns. Requests ownership, and sends the newest target poses, at
  * most thirty times a second.
  */
 export class Ownership {
-  readonly #pending = new Map<number, Pending>();
+  readonly #requests: Requests<EntityId>;
   /** Entities that the server granted, even if their description is not known yet. */
   readonly #granted = new Set<EntityId>();
   readonly #wanted = new Map<EntityId, TargetPose>();
-  #waiting = new CancellableWaits();
-  #number = 0;
   readonly #interval = new SendInterval(() => this.#flush());
   readonly #world: OwnedWorld;
 
   constructor(world: OwnedWorld) {
     this.#world = world;
+    this.#requests = new Requests(0, () => world.unsent());
   }
 
   async own(id: EntityId, options: WaitOptions = {}): Promise<void> {
@@ -93,12 +86,11 @@ export class Ownership {
 
   granted(entity: EntityId, number: number): void {
     this.#granted.add(entity);
-    this.#pending.get(number)?.resolve(entity);
+    this.#requests.done(number, entity);
   }
 
   denied(request: string, entity: EntityId | undefined, number: number, reason: string): void {
-    const waits = request === "own" || request === "spawn" ? this.#pending.get(number) : undefined;
-    waits?.reject(new NowcastError("refused", `${request}: ${reason}`, { code: "refused" }));
+    if (request === "own" || request === "spawn") this.#requests.refused(number, `${request}: ${reason}`);
     // A client must not move an entity that it no longer owns.
     if (request === "move" && entity !== undefined) this.#wanted.delete(entity);
   }
@@ -117,10 +109,7 @@ export class Ownership {
     this.#interval.stop();
     this.#granted.clear();
     this.#wanted.clear();
-    this.#pending.clear();
-    const waiting = this.#waiting;
-    this.#waiting = new CancellableWaits();
-    waiting.end(error);
+    this.#requests.restart(error);
   }
 
   #isMine(id: EntityId): boolean {
@@ -144,22 +133,9 @@ export class Ownership {
     return entity === undefined ? UPRIGHT : [...entity.quaternion];
   }
 
-  #ask(request: (number: number) => OwnerRequest, { signal }: WaitOptions): Promise<EntityId> {
-    this.#number = (this.#number % 0xffff_ffff) + 1;
-    const number = this.#number;
-    return this.#waiting.wait(signal, (resolve, reject) => {
-      const isSent =
-        this.#pending.size < REQUESTS_MAX && (this.#world.session?.owner(request(number)) ?? false);
-      if (isSent) {
-        this.#pending.set(number, { resolve, reject });
-        return () => this.#pending.delete(number);
-      }
-      this.#world.unsent();
-      reject(
-        new NowcastError("network", "the request was not sent: there is no connection, or too many wait"),
-      );
-      return () => {};
-    });
+  #ask(request: (number: number) => OwnerRequest, options: WaitOptions): Promise<EntityId> {
+    const send = (number: number): boolean => this.#world.session?.owner(request(number)) ?? false;
+    return this.#requests.ask("the request", send, options);
   }
 
   #send(request: OwnerRequest): void {

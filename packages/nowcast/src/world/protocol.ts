@@ -41,7 +41,7 @@ export interface ProtocolHandlers {
   unknownMessage(): void;
   welcomed(welcome: WorldEvents["welcome"]): void;
   moved(movement: ReceivedMovement): void;
-  /** A numbered action was carried out and stored. */
+  /** An action was carried out and, if it is durable, stored. */
   done(number: number): void;
   refused(action: string, reason: string, number: number | undefined): void;
   granted(entity: EntityId, number: number): void;

@@ -105,7 +105,7 @@ describe("at 100 ms", () => {
       const { delayMs } = ada.display;
       const isGuessed = ada.display.ageMs(ben.avatarId!) > delayMs + 1;
       given.push({ x, delayMs, isGuessed, atMs: performance.now() });
-      await ada.act("tag");
+      ada.act("tag");
     }
     const tags = clear();
     expect(tags.length).toBeGreaterThanOrEqual(TRIES);
@@ -145,7 +145,7 @@ describe("at 100 ms", () => {
       }
       if (frames < 100 || frames % 20 !== 0) continue;
       steps.push(Math.round(prediction.moment));
-      await ada.act("stop");
+      ada.act("stop");
     }
     expect(told.length).toBeGreaterThanOrEqual(TRIES);
     const exact = told.filter(({ x, z }, at) => Math.hypot(x - places[at]![0]!, z - places[at]![2]!) < 0.01);

@@ -84,7 +84,7 @@ describe("messages of a server on a session", () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
-    await world.act("@arrive", { ticket: "t" });
+    world.act("@arrive", { ticket: "t" });
     await waitFor("the ticket", () => server.received.length === 2);
     expect(server.received[1]).toMatchObject({ Act: { action: "@arrive", arguments: { ticket: "t" } } });
     expect(() => world.act("arrive")).toThrow('the world has no action "arrive"');
@@ -304,8 +304,8 @@ describe("messages of a client on a session", () => {
     expect(() => world.act("shear", { sheep: "x".repeat(4_085) })).toThrow("more than 4096");
     await waitFor("all of it", () => server.received.length === 5 && server.lines.length === 1);
     expect(server.received.slice(1)).toEqual([
-      { Act: { action: "shear", arguments: { sheep: 7 }, number: null, step: null, shown: null } },
-      { Act: { action: "shear", arguments: {}, number: null, step: null, shown: null } },
+      { Act: { action: "shear", arguments: { sheep: 7 }, number: 2 ** 31 + 1, step: null, shown: null } },
+      { Act: { action: "shear", arguments: {}, number: 2 ** 31 + 2, step: null, shown: null } },
       { Rename: { name: "Ada" } },
       { Rate: { network_hz: 20 } },
     ]);
@@ -317,7 +317,7 @@ describe("messages of a client on a session", () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
-    await world.act("shear");
+    world.act("shear");
     server.put(SHEEP, entity({ kind: 1 }));
     server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: SHEEP }));
     const snapshot = (tick: number) =>
@@ -330,7 +330,7 @@ describe("messages of a client on a session", () => {
       snapshot(++tick);
       return world.display.isPredicted && world.display.tick > 0;
     });
-    await world.act("shear");
+    world.act("shear");
     const acts = (): { step: number | null; shown: number | null }[] =>
       server.received.flatMap((said) =>
         typeof said === "object" && "Act" in said ? [said.Act as { step: number; shown: number }] : [],
@@ -345,28 +345,41 @@ describe("messages of a client on a session", () => {
     expect(server.views[0]! % 4).toBe(0);
   });
 
-  it("reports the outcome of actions by promises, and numbers durable ones", async () => {
+  it("answers actions by promises, and numbers durable ones from 1", async () => {
     const server = await serve();
     const world = join(server);
     await expect(world.act("buy", { what: "too soon" })).rejects.toMatchObject({ code: "lost" });
     await world.ready;
     const refusals = collect(world, "refused");
-    await world.act("shear");
+    const [sheep, cow] = [world.act("shear"), world.act("shear")];
     const [hat, shoe] = [world.act("buy", { what: "hat" }), world.act("buy", { what: "shoe" })];
     const acts = (): unknown[] =>
       server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
-    await waitFor("all three", () => acts().length === 3);
+    await waitFor("all four", () => acts().length === 4);
+    const first = 2 ** 31 + 2;
     expect(acts()).toEqual([
-      { action: "shear", arguments: {}, number: null, step: null, shown: null },
+      { action: "shear", arguments: {}, number: first, step: null, shown: null },
+      { action: "shear", arguments: {}, number: first + 1, step: null, shown: null },
       { action: "buy", arguments: { what: "hat" }, number: 1, step: null, shown: null },
       { action: "buy", arguments: { what: "shoe" }, number: 2, step: null, shown: null },
     ]);
+    server.say({ Refused: { action: "shear", reason: "no sheep", number: first + 1 } });
+    server.say({ Done: { number: first } });
+    await expect(cow).rejects.toMatchObject({ fault: "refused", reason: "no sheep" });
+    await sheep;
     server.say({ Refused: { action: "buy", reason: "sold out", number: 2 } });
     server.say({ Done: { number: 1 } });
     server.say({ Done: { number: 7 } });
     await expect(shoe).rejects.toMatchObject({ code: "refused", reason: "sold out" });
     await hat;
-    expect(refusals).toEqual([{ action: "buy", reason: "sold out" }]);
+    expect(refusals).toEqual([
+      { action: "shear", reason: "no sheep" },
+      { action: "buy", reason: "sold out" },
+    ]);
+    const lost = world.act("shear");
+    await waitFor("the last", () => acts().length === 5);
+    server.channels[0]!.close(69, "the room has just closed");
+    await expect(lost).rejects.toMatchObject({ code: "room_closed" });
     const never = world.act("buy", { what: "never" });
     world.close();
     await expect(never).rejects.toMatchObject({ code: "lost" });

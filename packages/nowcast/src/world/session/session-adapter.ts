@@ -148,16 +148,16 @@ export class SessionAdapter {
   }
 
   /**
-   * Sends an action. An action with a number is carried out once and is answered. `step` is the client's step at the
-   * action, if the client counts steps.
+   * Sends an action. The answer repeats its number. `step` is the client's step at the action, if the client counts
+   * steps.
    */
-  act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean {
+  act(action: string, args: WorldRecord, number: number, step?: number, shown?: number): boolean {
     return this.#send(actionMessage(action, args, number, step, shown));
   }
 
   /** Throws a misuse for an action that cannot be encoded. */
-  checkAction(action: string, args: WorldRecord, number: number): void {
-    actionMessage(action, args, number, 0, 0);
+  checkAction(action: string, args: WorldRecord): void {
+    actionMessage(action, args, 1, 0, 0);
   }
 
   owner(request: OwnerRequest): boolean {
@@ -385,11 +385,11 @@ function isMove(event: FromWorld): event is Extract<FromWorld, { Happened: unkno
 function actionMessage(
   action: string,
   args: WorldRecord,
-  number: number | undefined,
+  number: number,
   step: number | undefined,
   shown: number | undefined,
 ): ToWorld {
-  const given = { number: number ?? null, step: step ?? null, shown: shown ?? null };
+  const given = { number, step: step ?? null, shown: shown ?? null };
   const message: ToWorld = { Act: { action, arguments: args as WireValue, ...given } };
   checkActionBytes(action, toWorldCodec.encodeShared(message).length);
   return message;
