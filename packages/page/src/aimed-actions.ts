@@ -1,5 +1,6 @@
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
+import type { World } from "nowcast/world";
 import { BoxGeometry, Mesh, MeshBasicMaterial, type PerspectiveCamera, Vector3 } from "three";
 import { Actions } from "./actions.js";
 import type { Devices } from "./input/devices.js";
@@ -15,9 +16,8 @@ export interface AimParts {
   readonly headset: Headset | undefined;
   /** The entity that the local player's input moves. */
   readonly own: Actor | undefined;
-  /** Whether an attribute of the local avatar is set. */
-  has(attribute: string): boolean;
-  act(action: string, args: Readonly<Record<string, unknown>>): void;
+  /** The current world; `undefined` while the page is in no world. */
+  readonly world: World | undefined;
   /** Shows the charge of an action, 0 to 1; `undefined` for none. */
   showCharge(share: number | undefined): void;
   /** Shows the actions that have a target now, and those that are possible without one. */
@@ -43,8 +43,13 @@ export function createAimedActions(page: AimParts): Actions {
       const ray = headset ? headset.readAim(aim) : pointerAim(page, aim);
       return own && ray && findPlace(own, ray, rule, scene.obstacles);
     },
-    has: (attribute) => page.has(attribute),
-    send: (action, args) => page.act(action, args),
+    has: (attribute) => {
+      const { world } = page;
+      if (attribute === "holding") return world?.display.holding !== undefined;
+      return Boolean(world?.avatar?.attributes[attribute]);
+    },
+    // Rejections are ignored: the page shows refusals by the world's events, and a lost connection by its status.
+    send: (action, args) => void page.world?.act(action, args),
     showCharge: (share) => page.showCharge(share),
     showOffers: (offers) =>
       page.showOffers(

@@ -1,3 +1,4 @@
+import type { WorldView } from "@nowcast/three";
 import {
   createPose,
   type Member,
@@ -6,7 +7,6 @@ import {
   wrapAngle,
   yawOf,
 } from "@nowcast/three/internal";
-import type { World } from "nowcast/world";
 import { Vector3 } from "three";
 import type { OrbitCamera, Placed } from "./camera.js";
 import type { Input, InputCollector } from "./input/input-collector.js";
@@ -21,17 +21,10 @@ const EYES_M = 0.62;
 const WATCHING_SPEED = 9;
 const UNTURNED: Placed = { quaternion: [0, 0, 0, 1] };
 
-/** A joined world, and the poses of its entities in this frame. */
-export interface AvatarWorld {
-  readonly world: World;
-  /** Writes the pose of an entity in this frame: `pose` of `WorldView`. */
-  pose(id: number, out: Pose): boolean;
-}
-
 /** The parts of a page that follow the local avatar. */
 export interface AvatarParts {
   /** The current world; `undefined` while the page is in no world. */
-  readonly connection: AvatarWorld | undefined;
+  readonly view: WorldView | undefined;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
   readonly inputs: InputCollector;
@@ -61,20 +54,20 @@ export class LocalAvatar {
 
   /** The local player's body, if it is a walking player. */
   get member(): Member | undefined {
-    const id = this.#page.connection?.world.avatarId;
+    const id = this.#page.view?.world.avatarId;
     return id === undefined ? undefined : this.#page.scene.crowd.get(id);
   }
 
   /** The shown entity that the local player's input moves: a walking player or another entity. */
   get actor(): Actor | undefined {
-    const id = this.#page.connection?.world.avatarId;
+    const id = this.#page.view?.world.avatarId;
     return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));
   }
 
   /** The avatar that would fill the picture, and is not drawn. */
   get hidden(): number | undefined {
-    const { connection, camera, headset } = this.#page;
-    return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.world.avatarId : undefined;
+    const { view, camera, headset } = this.#page;
+    return headset !== undefined || camera.nearness < HIDE_NEARER_M ? view?.world.avatarId : undefined;
   }
 
   /** Sets the camera to the direction of the avatar again, as soon as the avatar exists. */
@@ -84,47 +77,47 @@ export class LocalAvatar {
 
   /** Sends the current input, if the camera's direction was set to the avatar's. */
   sendInput(): void {
-    const { connection, inputs, camera, headset } = this.#page;
-    if (connection?.world.status !== "open" || connection.world.avatarId !== this.#faced) return;
+    const { view, inputs, camera, headset } = this.#page;
+    if (view?.world.status !== "open" || view.world.avatarId !== this.#faced) return;
     Object.assign(this.#input, inputs.combine());
     this.#input.yaw = camera.yaw;
     headset?.updateInput(this.#input);
-    connection.world.input(this.#input);
+    view.world.input(this.#input);
   }
 
   /** Moves the camera, or the room of a headset, to the pose of the avatar in this frame. */
-  follow(seconds: number, connection: AvatarWorld): void {
+  follow(seconds: number, view: WorldView): void {
     const { camera, headset, scene } = this.#page;
-    const id = connection.world.avatarId;
-    if (id === undefined || !connection.pose(id, this.#pose)) {
+    const id = view.world.avatarId;
+    if (id === undefined || !view.pose(id, this.#pose)) {
       if (id === undefined) this.#fly(seconds);
       const { x, y, z } = this.watched;
       if (headset) return headset.move(seconds, this.watched);
-      if (this.#show(seconds, connection)) return;
+      if (this.#show(seconds, view)) return;
       return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
     const { x, y, z } = this.#pose;
     this.watched.set(x, y, z);
     const { member } = this;
-    if (this.#faced !== id) this.#faceWith(id, connection);
-    else this.#turn(connection.world.display.carriedYaw - this.#carriedYaw);
-    this.#carriedYaw = connection.world.display.carriedYaw;
+    if (this.#faced !== id) this.#faceWith(id, view);
+    else this.#turn(view.world.display.carriedYaw - this.#carriedYaw);
+    this.#carriedYaw = view.world.display.carriedYaw;
     const driven = member ? undefined : scene.get(id);
     if (driven) this.#turnWith(this.#pose);
     if (headset) return headset.move(seconds, this.actor ?? this.#pose);
-    if (this.#show(seconds, connection)) return;
+    if (this.#show(seconds, view)) return;
     const eyes = member ? EYES_M * member.size : (driven?.halfHeight ?? 0);
     camera.isOverShoulder = member?.body.holding !== undefined;
     camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? id);
   }
 
   /** Shows the entity or the place that the world's camera shows; returns false if that is the local avatar. */
-  #show(seconds: number, connection: AvatarWorld): boolean {
+  #show(seconds: number, view: WorldView): boolean {
     const { camera, scene } = this.#page;
     const { rules } = camera;
     if (rules === undefined || rules.mode === "first_person") return false;
     const { on } = rules;
-    if (on !== undefined && connection.pose(on, this.#shown)) {
+    if (on !== undefined && view.pose(on, this.#shown)) {
       const { x, y, z } = this.#shown;
       const top = scene.get(on)?.halfHeight ?? scene.crowd.get(on)?.halfHeight ?? 0;
       camera.follow(seconds, x, y + top, z, scene.obstacles, on);
@@ -136,7 +129,7 @@ export class LocalAvatar {
     return true;
   }
 
-  #faceWith(id: number, { world }: AvatarWorld): void {
+  #faceWith(id: number, { world }: WorldView): void {
     const { camera, headset } = this.#page;
     this.#faced = id;
     this.#yaw = yawOf(this.#pose);

@@ -8,7 +8,7 @@ import type { WorldHud } from "./hud/world-hud.js";
 import { Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import { InputCollector } from "./input/input-collector.js";
-import { type AvatarWorld, LocalAvatar } from "./local-avatar.js";
+import { LocalAvatar } from "./local-avatar.js";
 import { PitchSender, pitchBehind } from "./pitch.js";
 import type { Actor } from "./targets.js";
 import { pageTexts } from "./texts.js";
@@ -37,7 +37,6 @@ export class WorldControls {
   /** The headset while the player wears one: `Headset` of `@nowcast/page/headset`. */
   headset: Headset | undefined;
   readonly #options: WorldControlsOptions;
-  readonly #connection: AvatarWorld;
   readonly #pitch = new PitchSender();
   readonly #releases: (() => void)[] = [];
 
@@ -65,9 +64,8 @@ export class WorldControls {
     const { inputs, devices } = this;
     devices.onUnknownPad = (name) => hud?.say(pageTexts.unknownPad(name));
     const controls = this;
-    this.#connection = { world, pose: (id, out) => view.pose(id, out) };
     this.avatar = new LocalAvatar({
-      ...{ connection: this.#connection, scene: view.scene, camera: this.camera, inputs },
+      ...{ view, scene: view.scene, camera: this.camera, inputs },
       get headset() {
         return controls.headset;
       },
@@ -113,7 +111,7 @@ export class WorldControls {
    * `WorldView.place`, with the frame's time and the seconds since the previous one. `xr` is the frame of a headset.
    */
   update(nowMs: number, seconds: number, xr?: XRFrame): void {
-    const { world } = this.#options;
+    const { world, view } = this.#options;
     const { inputs, camera, headset, devices } = this;
     devices.poll(seconds);
     headset?.read(xr, nowMs, seconds);
@@ -121,7 +119,7 @@ export class WorldControls {
     inputs.consumeLook();
     this.avatar.sendInput();
     world.frame(nowMs);
-    this.avatar.follow(seconds, this.#connection);
+    this.avatar.follow(seconds, view);
     const isOpen = world.status === "open";
     const pitch = headset?.pitch ?? pitchBehind(camera);
     this.#pitch.update(world, lookPitch(pitch), nowMs);
@@ -156,19 +154,13 @@ export class WorldControls {
     const { canvas, world, view, camera, hud } = this.#options;
     const controls = this;
     return createAimedActions({
-      ...{ canvas, camera, scene: view.scene, devices: this.devices },
+      ...{ canvas, world, camera, scene: view.scene, devices: this.devices },
       get headset() {
         return controls.headset;
       },
       get own() {
         return controls.actor;
       },
-      has: (attribute) =>
-        attribute === "holding"
-          ? world.display.holding !== undefined
-          : Boolean(world.avatar?.attributes[attribute]),
-      // Rejections are ignored: the page shows a lost connection by the world's status.
-      act: (action, args) => void world.act(action, args).catch(() => undefined),
       showCharge: (share) => hud?.setCharge(share),
       showOffers: (offers, others) => hud?.setPrompts(offers, others),
     });

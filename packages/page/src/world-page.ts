@@ -174,7 +174,6 @@ export class WorldPage {
       get texts() {
         return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
       },
-      act: (action, args) => void world.act(action, args).catch(() => undefined),
       ended: () => {
         controls.headset = undefined;
         orbit.jump();

@@ -13,7 +13,7 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   readDevices(viewer, frame);
   viewer.avatar.sendInput();
   viewer.appearance.update();
-  viewer.connection?.sample(nowMs);
+  viewer.view?.world.frame(nowMs);
   placeEntities(viewer, seconds);
   moveCamera(viewer, seconds);
   updateActions(viewer, seconds, nowMs);
@@ -38,49 +38,50 @@ function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seco
   inputs.consumeLook();
 }
 
-function placeEntities({ connection, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
-  if (connection) return connection.place(seconds, avatar.hidden);
+function placeEntities({ view, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
+  if (view) return view.place(seconds, avatar.hidden);
   backdrop.animate(picture.motionSeconds);
   scene.animate(seconds);
 }
 
 function moveCamera(viewer: Viewer, seconds: number): void {
-  const { connection, backdrop, stage, picture, avatar, scene, headset } = viewer;
+  const { view, backdrop, stage, picture, avatar, scene, headset } = viewer;
   scene.eye = headset ? undefined : stage.camera.position;
-  if (connection) avatar.follow(seconds, connection);
+  if (view) avatar.follow(seconds, view);
   else backdrop.aim(stage.camera, picture.motionSeconds);
 }
 
 function updateActions(viewer: Viewer, seconds: number, nowMs: number): void {
-  const { connection, actions, headset, camera } = viewer;
-  const canAct = connection?.status === "open";
+  const { view, actions, headset, camera } = viewer;
+  const canAct = view?.world.status === "open";
   const pitch = headset?.pitch ?? pitchBehind(camera);
-  if (connection) viewer.pitch.update(connection.world, lookPitch(pitch), nowMs);
+  if (view) viewer.pitch.update(view.world, lookPitch(pitch), nowMs);
   actions.update(seconds, pitch, canAct);
   if (canAct) headset?.act();
 }
 
 function updateSurroundings(viewer: Viewer, seconds: number): void {
-  const { connection, avatar, backdrop, stage, picture, staging, voice } = viewer;
-  const focus = avatar.actor ?? (connection ? avatar.watched : backdrop.focus);
+  const { view, avatar, backdrop, stage, picture, staging, voice } = viewer;
+  const focus = avatar.actor ?? (view ? avatar.watched : backdrop.focus);
   picture.update(seconds, focus, staging.isStill);
-  staging.update(seconds, stage.camera, (id, out) => connection?.pose(id, out) === true);
+  staging.update(seconds, stage.camera, (id, out) => view?.pose(id, out) === true);
   const ears = stage.camera.getWorldPosition(EARS);
   voice.update(performance.now(), ears, stage.camera.getWorldDirection(AHEAD));
 }
 
-function updateLabels({ connection, headset, scene, stage }: Viewer, nowMs: number): void {
-  if (!headset) return scene.updateLabels(nowMs, stage.camera, connection?.avatar);
+function updateLabels({ view, headset, scene, stage }: Viewer, nowMs: number): void {
+  if (!headset) return scene.updateLabels(nowMs, stage.camera, view?.world.avatarId);
   scene.labels.hide(nowMs);
-  headset.write(connection?.avatar);
+  headset.write(view?.world.avatarId);
 }
 
 function updateFigures(viewer: Viewer, frameMs: number): void {
-  const { connection, screens, ui, project, hud, past, figures } = viewer;
-  if (!connection) return;
-  screens.update(connection.screen);
+  const { view, screens, ui, project, hud, past, figures } = viewer;
+  if (!view) return;
+  const { world } = view;
+  screens.update(world.screen);
   ui?.update(project);
-  hud.connection.update(connection.status, connection.world.connection);
+  hud.connection.update(world.status, world.connection);
   past.animate(performance.now());
-  figures.update(frameMs, connection);
+  figures.update(frameMs, world);
 }

@@ -1,3 +1,4 @@
+import type { World } from "nowcast/world";
 import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
 import {
@@ -16,7 +17,6 @@ import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage, words } from "./words.js";
-import type { WorldConnection } from "./world-connection.js";
 import { XrToggle } from "./xr/xr-toggle.js";
 
 declare global {
@@ -26,7 +26,7 @@ declare global {
      * start screen. `viewer` is the whole client.
      */
     nowcast: {
-      readonly world: WorldConnection["world"] | undefined;
+      readonly world: World | undefined;
       readonly viewer: Viewer;
     };
   }
@@ -52,7 +52,7 @@ function main(): void {
   const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
     get world() {
-      return viewer.connection?.world;
+      return viewer.view?.world;
     },
     viewer,
   };
@@ -143,9 +143,9 @@ function main(): void {
 }
 
 /** Shows the goal and the first steps of a world. */
-async function introduce({ intro, connection }: Viewer, world: string): Promise<void> {
+async function introduce({ intro, view }: Viewer, world: string): Promise<void> {
   const worlds = await fetchWorlds();
-  if (connection === undefined || connection.status === "closed") return;
+  if (view === undefined || view.world.status === "closed") return;
   intro.define(worlds.find(({ name }) => name === world));
   intro.show();
 }

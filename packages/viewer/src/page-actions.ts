@@ -7,19 +7,19 @@ import {
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import { type Actor, buttonOf, promptedActions } from "@nowcast/page/internal";
+import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
 import type { Hud } from "./hud/hud.js";
 import type { TouchPad } from "./input/touch-pad.js";
 import type { Stage } from "./scene/stage.js";
-import type { WorldConnection } from "./world-connection.js";
 
 /** Actions that are shown at a time. */
 const PROMPTS_MAX = 4;
 
 /** The parts of the page that actions need. */
 export interface ActionParts {
-  readonly connection: WorldConnection | undefined;
+  readonly view: WorldView | undefined;
   readonly headset: Headset | undefined;
   /** The entity that the local player's input moves. */
   readonly own: Actor | undefined;
@@ -45,8 +45,9 @@ export function createActions(page: ActionParts, canvas: HTMLCanvasElement): Act
     get own() {
       return page.own;
     },
-    has: (attribute) => page.connection?.hasAttribute(attribute) ?? false,
-    act: (action, args) => page.connection?.act(action, args),
+    get world() {
+      return page.view?.world;
+    },
     showCharge: (share) => page.hud.setCharge(share),
     showOffers: (offers, others) => {
       const { hud, devices, touchPad, inputs } = page;

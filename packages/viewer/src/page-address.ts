@@ -1,5 +1,5 @@
 import { parseHz } from "./settings.js";
-import { CARRIERS, type Carrier } from "./world-connection.js";
+import { CARRIERS, type Carrier } from "./visit.js";
 
 /** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {

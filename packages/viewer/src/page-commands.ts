@@ -8,13 +8,13 @@ import {
   type KeyBar,
 } from "@nowcast/page";
 import { type Command, helpLines, touchHelpLines } from "@nowcast/page/internal";
+import type { WorldView } from "@nowcast/three";
 import type { Figures } from "./hud/figures.js";
 import type { RulesConsole } from "./hud/rules-console.js";
-import type { WorldConnection } from "./world-connection.js";
 
 /** The parts of the page that keys and chat lines control. */
 export interface CommandParts {
-  readonly connection: WorldConnection | undefined;
+  readonly view: WorldView | undefined;
   readonly devices: Devices;
   readonly chat: ChatPanel;
   readonly figures: Figures;
@@ -38,7 +38,7 @@ export function createInputs(page: CommandParts): InputCollector {
 
 /** Runs the command of a key. On the start screen, commands have no effect. */
 function runCommand(page: CommandParts, command: Command): void {
-  if (!page.connection) return;
+  if (!page.view) return;
   switch (command) {
     case "chat":
       page.devices.release();
@@ -71,11 +71,11 @@ export function flipHelp({ keyBar, intro }: Pick<CommandParts, "keyBar" | "intro
  * player may give. A world without commands would send the line to all players, so the page keeps it.
  */
 export function sayLine(page: CommandParts, text: string): void {
-  const { connection, keyBar, chat, devices, actions } = page;
+  const { view, keyBar, chat, devices, actions } = page;
   const isHelp = /^\/help\b/i.test(text);
   if (isHelp && /^\/help\s*$/i.test(text)) {
     const lines = devices.touching ? touchHelpLines(actions.bindings) : helpLines(keyBar.hints);
     for (const line of lines) chat.addEvent(line);
   }
-  if (!isHelp || actions.commands.length > 0) connection?.chat(text);
+  if (!isHelp || actions.commands.length > 0) view?.world.chat(text);
 }

@@ -1,13 +1,14 @@
 import type { OrbitCamera, VoiceToggle } from "@nowcast/page";
 import type { Actor, PeopleListPage } from "@nowcast/page/internal";
+import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
+import type { PlayerId } from "nowcast/world";
 import type { Hud } from "./hud/hud.js";
 import { words } from "./words.js";
-import type { WorldConnection } from "./world-connection.js";
 
 /** The parts of the page that the list of people needs. */
 export interface PeopleParts {
-  readonly connection: WorldConnection | undefined;
+  readonly view: WorldView | undefined;
   readonly own: Actor | undefined;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
@@ -19,7 +20,7 @@ export interface PeopleParts {
 export function peopleListPageOf(parts: PeopleParts): PeopleListPage {
   return {
     get world() {
-      return parts.connection?.world;
+      return parts.view?.world;
     },
     find: (player) => find(parts, player),
     choose: (player, choice) => parts.voice.choose(player, choice),
@@ -28,8 +29,8 @@ export function peopleListPageOf(parts: PeopleParts): PeopleListPage {
 }
 
 /** Turns the camera to the avatar of a player, and says how far away it is. */
-function find({ connection, own, scene, camera, hud }: PeopleParts, player: number): void {
-  const known = connection?.playerOf(player);
+function find({ view, own, scene, camera, hud }: PeopleParts, player: number): void {
+  const known = view?.world.players.get(player as PlayerId);
   const name = known?.name ?? words.guest;
   const avatar = known?.avatarId;
   const shown = avatar === undefined ? undefined : (scene.crowd.get(avatar) ?? scene.get(avatar));

@@ -2,7 +2,9 @@ import { readKeymap } from "@nowcast/page";
 import type { Keymap } from "@nowcast/page/internal";
 import { packOutfit, readOutfit } from "@nowcast/three/internal";
 import type { QualityChoice } from "./scene/quality.js";
-import { NETWORK_HZ_MAX, NETWORK_HZ_MIN } from "./world-connection.js";
+
+const NETWORK_HZ_MIN = 5;
+const NETWORK_HZ_MAX = 60;
 
 /** The settings of a user, which are stored in this browser. */
 export interface Settings {

@@ -24,6 +24,7 @@ import {
   Staging,
   WorldUi,
 } from "@nowcast/page/internal";
+import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
@@ -43,10 +44,9 @@ import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
 import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
-import { Visit } from "./visit.js";
+import { type Entry, Visit } from "./visit.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { words } from "./words.js";
-import type { Entry, WorldConnection } from "./world-connection.js";
 import { clearWorld, type EventParts, WorldEvents } from "./world-events.js";
 
 /** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
@@ -108,11 +108,7 @@ export class Viewer implements EventParts {
     this.scene = this.picture.scene;
     this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
-    this.project = projectOver(
-      canvas,
-      this.stage.camera,
-      (id, out) => this.connection?.pose(id, out) === true,
-    );
+    this.project = projectOver(canvas, this.stage.camera, (id, out) => this.view?.pose(id, out) === true);
     this.staging = new Staging({
       ...{ scene: this.scene, camera: this.camera, sounds: this.sounds },
       setSky: (value) => this.stage.backdrop.set(value),
@@ -128,7 +124,7 @@ export class Viewer implements EventParts {
       () => canvas.focus({ preventScroll: true }),
     );
     this.past = new PastPanel({
-      say: (line) => this.connection?.chat(line),
+      say: (line) => this.view?.world.chat(line),
       moved: (atMs) => this.listener.momentShown(new Date(atMs).toISOString()),
       leave: () => this.listener.present(),
     });
@@ -145,8 +141,8 @@ export class Viewer implements EventParts {
       scene: this.scene,
       events: new WorldEvents(this),
       clear: () => this.#clear(),
-      began: ({ status, world }) => {
-        this.hud.setStatus(status);
+      began: (world) => {
+        this.hud.setStatus(world.status);
         this.ui?.dispose();
         this.ui = new WorldUi(document.body, world);
         this.#portals.follow(world);
@@ -157,8 +153,9 @@ export class Viewer implements EventParts {
     this.backdrop.show();
   }
 
-  get connection(): WorldConnection | undefined {
-    return this.#visit?.connection;
+  /** The world that this page is in, and its drawing. */
+  get view(): WorldView | undefined {
+    return this.#visit?.view;
   }
 
   /** The shown entity that the local player's input moves: a walking player or another entity. */

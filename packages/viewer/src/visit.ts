@@ -1,7 +1,20 @@
+import { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
+import { browserIdentity, joinWorld, tabSeat, type World } from "nowcast/world";
 import type { Settings } from "./settings.js";
-import { type Entry, WorldConnection } from "./world-connection.js";
 import type { WorldEvents } from "./world-events.js";
+
+export type Carrier = "webtransport" | "websocket";
+
+export const CARRIERS: readonly Carrier[] = ["webtransport", "websocket"];
+
+/** The options of a join, from the page's address. */
+export interface Entry {
+  /** The only carrier to use; by default all available carriers are used. */
+  carrier?: Carrier | undefined;
+  /** The token for a server that requires one. */
+  token?: string | undefined;
+}
 
 /** The parts of the page that a visit needs. */
 export interface VisitParts {
@@ -10,13 +23,14 @@ export interface VisitParts {
   readonly events: WorldEvents;
   /** Removes everything that is shown of a world. */
   clear(): void;
-  /** Called when a connection begins. */
-  began(connection: WorldConnection): void;
+  /** Called when the page begins to join a world. */
+  began(world: World): void;
 }
 
-/** The connection to the world of a room, from entering to leaving. */
+/** The stay in the world of a room, from entering to leaving. */
 export class Visit {
-  connection: WorldConnection | undefined;
+  /** The world, and its drawing. */
+  view: WorldView | undefined;
   readonly #page: VisitParts;
   #address = "";
   #entry: Entry = {};
@@ -34,8 +48,9 @@ export class Visit {
 
   leave(): void {
     this.#end.abort();
-    this.connection?.close();
-    this.connection = undefined;
+    this.view?.dispose();
+    this.view?.world.close();
+    this.view = undefined;
     this.#page.clear();
   }
 
@@ -43,22 +58,31 @@ export class Visit {
     this.leave();
     const { settings, scene, events } = this.#page;
     const { name, networkHz } = settings;
-    const options = { name, networkHz, ...this.#entry };
-    this.connection = new WorldConnection(this.#address, options, scene);
+    const { carrier, token } = this.#entry;
+    const world = joinWorld(this.#address, {
+      identity: browserIdentity(),
+      seat: tabSeat(),
+      retry: true,
+      ...(carrier === undefined ? {} : { carriers: [carrier] }),
+      ...(name === "" ? {} : { name }),
+      ...(token === undefined ? {} : { token }),
+      ...(networkHz === 0 ? {} : { networkHz }),
+    });
+    this.view = new WorldView(world, { scene });
     this.#end = new AbortController();
-    events.follow(this.connection.world, this.#end.signal);
-    this.#page.began(this.connection);
+    events.follow(world, this.#end.signal);
+    this.#page.began(world);
   }
 
   /** Applies settings that differ from those `before`; joins the world again only if necessary. */
   applySettings(before: Readonly<Settings>): void {
-    const { connection } = this;
+    const world = this.view?.world;
     const { name, networkHz } = this.#page.settings;
-    if (!connection) return;
-    if (before.name !== name && name !== "") connection.rename(name);
+    if (!world) return;
+    if (before.name !== name && name !== "") world.rename(name);
     if (before.networkHz === networkHz) return;
     // The protocol has no value for the server's own rate, so the page reconnects and omits the rate.
     if (networkHz === 0) this.rejoin();
-    else connection.setRate(networkHz);
+    else world.setRate(networkHz);
   }
 }

@@ -92,7 +92,7 @@ export class WorldUi {
     if (typeof given === "number") args["row"] = given;
     if (typeof given === "string") args["text"] = given;
     // A lost connection is shown by the status of the world.
-    this.#world.act(PRESS_ACTION, args).catch(() => undefined);
+    void this.#world.act(PRESS_ACTION, args);
   }
 }
 

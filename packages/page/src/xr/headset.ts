@@ -68,8 +68,6 @@ export interface HeadsetPage {
   readonly comfort: HeadsetComfort;
   /** The texts of the panel above the left wrist, besides the world's screen. */
   readonly texts: Pick<PanelContents, "chat" | "notice">;
-  /** Sends an action: `act` of the world or of its poses. */
-  act(action: string, args: Readonly<Record<string, unknown>>): void;
   /** Called for the button of the right stick. */
   flipMicrophone?(): void;
   /** Called when the headset has stopped. */
@@ -409,7 +407,7 @@ export class Headset {
     if (!isPossible) return this.#dash.begin({ x, y, z }, this.#nowMs);
     this.#darkUntilMs = this.#nowMs + TELEPORT_DARK_MS;
     const place = { [TELEPORT.place]: [x, y, z] };
-    page.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
+    void page.world?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
   }
 
   #darkness(isWalker: boolean): number {

@@ -1,11 +1,11 @@
+import type { WorldView } from "@nowcast/three";
 import { type Emote, packEmote } from "@nowcast/three/internal";
 import type { Entity } from "nowcast/world";
 import type { Settings } from "../settings.js";
-import type { WorldConnection } from "../world-connection.js";
 
 /** The parts of the page that the appearance of the local avatar needs. */
 export interface AppearanceParts {
-  readonly connection: WorldConnection | undefined;
+  readonly view: WorldView | undefined;
   readonly settings: Readonly<Settings>;
 }
 
@@ -26,23 +26,24 @@ export class Appearance {
 
   /** Sends the clothes if the avatar is new, or if the user chose others. Called in each frame. */
   update(): void {
-    const { connection, settings } = this.#page;
-    const avatar = connection?.world.avatar;
-    if (!avatar || connection?.status !== "open") return;
+    const { view, settings } = this.#page;
+    const world = view?.world;
+    const avatar = world?.avatar;
+    if (!avatar || world?.status !== "open") return;
     if (avatar === this.#dressed && settings.outfit === this.#outfit) return;
     this.#dressed = avatar;
     this.#outfit = settings.outfit;
     const isWorn = avatar.attributes["outfit"] === settings.outfit;
-    if (!isWorn && has(avatar, "outfit", "u32")) connection.world.set(avatar.id, { outfit: settings.outfit });
+    if (!isWorn && has(avatar, "outfit", "u32")) world.set(avatar.id, { outfit: settings.outfit });
   }
 
   /** Shows a gesture to all players. Returns false if the avatar has none. */
   emote(emote: Emote): boolean {
-    const { connection } = this.#page;
-    const avatar = connection?.world.avatar;
+    const world = this.#page.view?.world;
+    const avatar = world?.avatar;
     if (!avatar || !has(avatar, "emote", "u16")) return false;
     this.#count++;
-    connection?.world.set(avatar.id, { emote: packEmote(emote, this.#count) });
+    world?.set(avatar.id, { emote: packEmote(emote, this.#count) });
     return true;
   }
 }

@@ -1,6 +1,6 @@
+import type { World } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
-import type { WorldConnection } from "../world-connection.js";
 import { NetGraph } from "./net-graph.js";
 
 const REFRESH_MS = 250;
@@ -43,7 +43,7 @@ export class Figures {
     this.#toggle.setAttribute("aria-pressed", String(visible));
   }
 
-  update(frameMs: number, connection: WorldConnection): void {
+  update(frameMs: number, { stats, display, entities }: World): void {
     this.#sinceMs += frameMs;
     this.#frames++;
     if (this.#sinceMs < REFRESH_MS) return;
@@ -51,12 +51,11 @@ export class Figures {
     this.#sinceMs = 0;
     this.#frames = 0;
     if (this.#panel.hidden) return;
-    const { stats } = connection;
     this.#write(
       "ping",
       stats.pingMs === undefined ? "–" : `${stats.pingMs.toFixed(stats.pingMs < 10 ? 1 : 0)} ms`,
     );
-    this.#write("delay", `${connection.delayMs.toFixed(0)} ms`);
+    this.#write("delay", `${display.delayMs.toFixed(0)} ms`);
     this.#write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
     const { link } = stats;
     this.#write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
@@ -65,10 +64,10 @@ export class Figures {
     this.#write("resent", link === undefined ? "–" : String(link.resent));
     this.#write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
     this.#write("bytes", formatBytes(stats.bytesPerSecond));
-    this.#write("entities", String(connection.entityCount));
+    this.#write("entities", String(entities.size));
     this.#write("fps", `${fps.toFixed(0)}/s`);
     this.#write("reconnects", String(stats.reconnects));
-    this.#write("carrier", connection.carrier);
+    this.#write("carrier", link?.carrier ?? "–");
     this.graph.draw(stats.snapshotIntervalMs ?? 100);
   }
 

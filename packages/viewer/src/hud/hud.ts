@@ -1,8 +1,8 @@
 import { ConnectionBanner, explainClose } from "@nowcast/page";
 import { type Ending, titleOf } from "@nowcast/page/internal";
+import type { World } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
-import type { Status } from "../world-connection.js";
 
 const NOTICE_MS = 8000;
 
@@ -78,7 +78,7 @@ export class Hud {
     this.#people.classList.toggle("alone", count === 1);
   }
 
-  setStatus(status: Status): void {
+  setStatus(status: World["status"]): void {
     this.#place.classList.toggle("open", status === "open");
     this.#place.classList.toggle("closed", status === "closed");
     if (status === "open") this.#endDialog.hidden = true;

@@ -21,7 +21,6 @@ export class Picture {
   readonly #darkness = window.matchMedia("(prefers-color-scheme: dark)");
   #quality: Quality;
   #governor: ResolutionGovernor;
-  #seconds = 0;
   #motionSeconds = 0;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings) {
@@ -35,11 +34,6 @@ export class Picture {
     this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
     this.#darkness.addEventListener("change", () => this.applySettings());
-  }
-
-  /** The time that the page has run, in seconds. */
-  get seconds(): number {
-    return this.#seconds;
   }
 
   /** The time for the animation of the surroundings, which rests for users who prefer reduced motion. */
@@ -68,7 +62,6 @@ export class Picture {
     focus: { readonly x: number; readonly y: number; readonly z: number },
     isStill: boolean,
   ): void {
-    this.#seconds += seconds;
     this.#motionSeconds += isStill ? 0 : seconds;
     this.stage.backdrop.update(seconds, this.scene.sea, isStill, this.scene.land);
     this.stage.aimSun(focus.x, focus.y, focus.z);

@@ -9,7 +9,7 @@ export function headsetPageOf(viewer: Viewer): HeadsetPage {
   return {
     ...{ renderer, root, camera, rig, scene, actions, inputs, orbit },
     get world() {
-      return viewer.connection?.world;
+      return viewer.view?.world;
     },
     get comfort() {
       const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
@@ -18,7 +18,6 @@ export function headsetPageOf(viewer: Viewer): HeadsetPage {
     get texts() {
       return { chat: viewer.chat.latest, notice: viewer.hud.notices };
     },
-    act: (action, args) => viewer.connection?.act(action, args),
     flipMicrophone: () => void viewer.voice.flipMicrophone(),
     ended: () => showOnPage(viewer),
   };

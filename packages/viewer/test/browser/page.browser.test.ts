@@ -404,7 +404,7 @@ describe("a connection", () => {
   const watchSnapshots = (page: Page): Promise<void> =>
     page.evaluate(() => {
       Object.assign(window, { arrivedAtMs: performance.now() });
-      window.nowcast.viewer.connection!.world.on("snapshot", ({ receivedAtMs }) =>
+      window.nowcast.viewer.view!.world.on("snapshot", ({ receivedAtMs }) =>
         Object.assign(window, { arrivedAtMs: receivedAtMs }),
       );
     });

@@ -62,11 +62,11 @@ describe("a portal", () => {
     await becomes("the hall", ["/r/hall", true, null, "hall · Nowcast"]);
     await page.evaluate(() => {
       document.documentElement.dataset["loaded"] = "once";
-      window.nowcast.viewer.connection?.chat("/go shop-2");
+      window.nowcast.viewer.view?.world.chat("/go shop-2");
     });
     await becomes("the shop", ["/r/shop-2", true, "3 from hall", "shop-2 · Nowcast"]);
     expect(await page.evaluate(() => document.documentElement.dataset["loaded"])).toBe("once");
-    await page.evaluate(() => window.nowcast.viewer.connection?.chat("/go hall"));
+    await page.evaluate(() => window.nowcast.viewer.view?.world.chat("/go hall"));
     await becomes("the hall again", ["/r/hall", true, "3 from shop-2", "hall · Nowcast"]);
   });
 });

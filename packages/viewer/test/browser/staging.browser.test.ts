@@ -141,7 +141,7 @@ it("lights_signs_and_trails_of_a_world_are_drawn", async () => {
   await line.press("Enter");
   const written = () =>
     page.evaluate(() => {
-      const entities = [...(window.nowcast.viewer.connection?.world.entities.values() ?? [])];
+      const entities = [...(window.nowcast.viewer.view?.world.entities.values() ?? [])];
       return entities.find(({ kind }) => kind.name === "sign")?.attributes["sign"];
     });
   await waitFor(
@@ -188,7 +188,7 @@ it("the_camera_of_a_world_is_in_the_head_at_a_place_or_behind_the_avatar", async
     page.evaluate(() => {
       const { viewer } = window.nowcast;
       viewer.camera.pitch = -0.8;
-      return viewer.connection?.world.avatar?.attributes["pitch"];
+      return viewer.view?.world.avatar?.attributes["pitch"];
     });
   await waitFor(
     "the pitch in the world",
@@ -207,7 +207,7 @@ it("the_camera_of_a_world_is_in_the_head_at_a_place_or_behind_the_avatar", async
 it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await page.keyboard.press("4");
   const attribute = (name: string) =>
-    page.evaluate((named) => window.nowcast.viewer.connection?.world.avatar?.attributes[named], name);
+    page.evaluate((named) => window.nowcast.viewer.view?.world.avatar?.attributes[named], name);
   await waitFor("the speed", async () => (await attribute("speed")) === 2, PATIENCE_MS);
   await page.keyboard.down("s");
   const walked = await page.evaluate(async () => {
