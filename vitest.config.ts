@@ -43,7 +43,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "examples",
-          include: ["examples/bot/**/*.test.ts"],
+          include: ["examples/{back-end,bot}/**/*.test.ts"],
           globalSetup: ["examples/bot/build-sdk.ts"],
         },
       },

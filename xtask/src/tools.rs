@@ -1,5 +1,6 @@
 //! The tools that a fresh machine must have, each with a hint for its installation.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -75,7 +76,7 @@ struct Tool {
 }
 
 /// The tools of `cargo xtask test`, in the order of their names.
-const TEST_TOOLS: [Tool; 7] = [
+const TEST_TOOLS: [Tool; 8] = [
     Tool {
         name: CHROMIUM,
         is_installed: || find_chromium().is_some(),
@@ -87,6 +88,17 @@ const TEST_TOOLS: [Tool; 7] = [
         is_installed: || has_new_go() || std::env::var_os("NOWCAST_NATS_SERVER").is_some(),
         packages: &["golang-go"],
         otherwise: "or from go.dev/dl, or set NOWCAST_NATS_SERVER to a nats-server",
+    },
+    Tool {
+        name: "PostgreSQL",
+        is_installed: || {
+            // Debian's programs lie in the folder of their version.
+            let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+            versions.into_iter().any(|version| version.path().join("bin/initdb").is_file())
+                || output_of("initdb", &["--version"]).is_ok()
+        },
+        packages: &["postgresql"],
+        otherwise: "or from postgresql.org, with its programs in the PATH",
     },
     Tool {
         name: "Python 3 with venv",

@@ -72,6 +72,11 @@ export const SECTIONS: readonly Section[] = [
       { address: "how-to/stored-worlds", title: "Stored worlds", file: "docs/how-to/stored-worlds.md" },
       { address: "how-to/cluster", title: "Run a cluster", file: "docs/how-to/cluster.md" },
       { address: "how-to/back-end", title: "Use my back end", file: "docs/how-to/back-end.md" },
+      {
+        address: "how-to/back-end-postgresql",
+        title: "A back end with PostgreSQL",
+        file: "examples/back-end/README.md",
+      },
       { address: "how-to/troubleshooting", title: "Troubleshooting", file: "docs/how-to/troubleshooting.md" },
     ],
   },
