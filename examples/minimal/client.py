@@ -273,7 +273,7 @@ class Session:
 def join(name, hz):
     """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, no bytes of a key, the text."""
     size = varint(len(name.encode()))
-    return size + b"\0" + struct.pack("<I", 7) + size + struct.pack("<I", hz) + b"\0" + name.encode()
+    return size + b"\0" + struct.pack("<I", 8) + size + struct.pack("<I", hz) + b"\0" + name.encode()
 
 
 def act(action, arguments=b"\xc0"):
@@ -288,10 +288,10 @@ def controls(number, forward, right, yaw):
 
 
 def avatar_of(player):
-    """Reads a Player. A bit in front states whether there is an avatar. Its id stands behind the size of the name."""
+    """Reads a Player. The first bit in front states whether there is an avatar. Its id stands behind the size of the name."""
     reader = Reader(player)
     reader.varint()
-    has_avatar, _ = reader.u(1), reader.varint()
+    has_avatar, _ = reader.u(1) & 1, reader.varint()
     return reader.u(4) if has_avatar else None
 
 
