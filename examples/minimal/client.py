@@ -365,6 +365,7 @@ def main():
     while not (client.where and client.entities) and time.monotonic() < until:
         client.watch(0.1)
     print(f"joined as player {client.player}, entity {client.avatar} of {len(client.entities)}, at {client.where}", flush=True)
+    client.watch(1.0)  # the whole picture of a large world takes a moment
     print(f"walked {client.walk(1.0):.2f} m", flush=True)
     print("newest controls in force:", client.movement.controls, flush=True)
     client.session.carrier.socket.close()
