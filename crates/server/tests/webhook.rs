@@ -29,7 +29,7 @@ world.action("count", { number = "u32" }, function(player, arguments)
 end)
 "#;
 
-/// What a back end does with requests.
+/// The answer of a back end to a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     Accepts,

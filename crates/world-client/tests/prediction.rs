@@ -179,7 +179,10 @@ impl Play {
             let described = Entity { kind, scale, parent: None, place, attributes, owner: None };
             self.state(StateKey::Entity(id), &encode_to_vec(&described));
         }
-        self.state(StateKey::Player(ADA), &encode_to_vec(&Player { name: "Ada".into(), avatar, program: false }));
+        self.state(
+            StateKey::Player(ADA),
+            &encode_to_vec(&Player { name: "Ada".into(), avatar, program: false }),
+        );
     }
 
     /// The attributes of an entity as clients receive them.

@@ -5,6 +5,8 @@
 //! | `session_sink.rs` | the sink of one client, and the movement that all sessions of the room share |
 //! | `admission.rs` | admission for `/nowcast/ROOM` and for WebTransport on the same port |
 //! | `session_client.rs` | one client, from its session's beginning to its end |
+//! | `joining.rs` | a client until it has its seat |
+//! | `player.rs` | a client with a seat: its messages, and what it receives |
 //! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
 //! | `replication_figures.rs` | figures of one client's session and replication |
 //! | `client_replicator.rs` | replication to one client |
@@ -14,6 +16,8 @@
 pub(crate) mod admission;
 mod client_replicator;
 mod input_watchdog;
+mod joining;
+mod player;
 mod replication_figures;
 pub(crate) mod session_client;
 mod session_sink;
@@ -22,9 +26,10 @@ use std::time::Duration;
 
 use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
-use nowcast_world_protocol::session::{CHAT_LANE, REPLICATION_LANE, WORLD_LANE};
-
-use nowcast_room::CHAT_BYTES_MAX;
+use nowcast_room::{CHAT_BYTES_MAX, Closing};
+use nowcast_wire::ReadOwned;
+use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
+use nowcast_world_protocol::session::{CHAT_LANE, CLIENT_MESSAGE, REPLICATION_LANE, WORLD_LANE};
 
 use crate::config::MESSAGE_BYTES_MAX;
 
@@ -72,4 +77,18 @@ pub(crate) fn session_config(resume_timeout: Duration) -> nowcast::session::Conf
         lanes: vec![lane(WORLD_LANE), lane(CHAT_LANE), lane(REPLICATION_LANE)],
         ..nowcast::session::Config::default()
     }
+}
+
+fn read<T: ReadOwned>(message: &[u8]) -> Result<T, Closing> {
+    nowcast_wire::decode_with(message, &CLIENT_MESSAGE)
+        .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
+}
+
+fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {
+    let (low, high) = (f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()));
+    OutOfBounds::Range { field: "network_hz", value: network_hz.into(), low, high }
+}
+
+fn malformed(what: &str) -> Closing {
+    Closing::Malformed(DecodeError::Syntax(what.to_owned()))
 }
