@@ -4,14 +4,14 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast::{DrivenSession, Entry, LaneId, MessageKind as Received};
+use nowcast::{DrivenSession, Entry, MessageKind as Received};
 use nowcast_room::{ClientHandle, ClientKey, Closing, Name, SECRET_BYTES};
 use nowcast_world_protocol::plain::NETWORK_HZ;
 use nowcast_world_protocol::session::{
     CHAT_LANE, CONTROLS_KEY, PROTOCOL, STEPS_KEY, ToWorld, VIEW_KEY, WORLD_LANE,
 };
 
-use super::player::Player;
+use super::player::{EarlyMessage, Player};
 use super::session_sink::SessionSink;
 use super::{malformed, rate_out_of_bounds, read};
 use crate::account;
@@ -24,13 +24,6 @@ const NAME_BYTES_MAX: usize = 512;
 
 /// Maximum messages that may arrive before the first event of a client.
 const EARLY_MESSAGES_MAX: usize = 16;
-
-/// A message of a client that arrived before the client has joined.
-pub(super) struct EarlyMessage {
-    pub(super) kind: Received,
-    pub(super) lane: LaneId,
-    pub(super) bytes: Vec<u8>,
-}
 
 /// A client that has not sent its `Join` yet. The order of messages is not guaranteed between lanes, or between a state and an
 /// event. So other messages wait until the client has joined.

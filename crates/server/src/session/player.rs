@@ -18,10 +18,16 @@ use tracing::debug;
 
 use super::client_replicator::ClientReplicator;
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
-use super::joining::EarlyMessage;
 use super::session_sink::SessionSink;
 use super::{malformed, rate_out_of_bounds, read};
 use crate::shared::Shared;
+
+/// A message of a client that arrived before the client has joined.
+pub(super) struct EarlyMessage {
+    pub(super) kind: Received,
+    pub(super) lane: LaneId,
+    pub(super) bytes: Vec<u8>,
+}
 
 /// A client with a seat.
 pub(super) struct Player {
