@@ -138,7 +138,8 @@ impl Given {
 pub struct Numbered {
     /// The number that the client gave the action, from 1 on.
     pub number: u32,
-    /// Whether the action is over the rate. Such an action is confirmed only if it is durable and was done before.
+    /// Whether the action is over the rate. Such an action is refused, unless it repeats a durable action
+    /// that was carried out.
     pub is_over_rate: bool,
 }
 

@@ -158,7 +158,7 @@ impl RecordedWorld {
         self.recording.as_ref().map_or(&self.once, Recording::once)
     }
 
-    /// Applies a durable action to the world, unless it was done before. See [`World::apply`].
+    /// Applies a durable action that was not done before to the world. See [`World::apply`].
     pub(crate) fn apply_once(&mut self, id: ActionId, command: Command) -> Result<(), ApplyError> {
         let Self { engine, recording, once } = self;
         engine.parts().0.apply(command.clone())?;

@@ -1,7 +1,7 @@
 //! Sends the events of all rooms to a back end by HTTP (`docs/how-to/back-end.md`, "Receive events by a webhook").
 //!
-//! Rooms put events into a bounded queue and never wait. One task takes batches from the queue and repeats each batch until the
-//! receiver accepts the batch. So a slow or absent receiver delays the queue alone.
+//! Rooms put events into a bounded queue and never wait. One task takes batches from the queue. It repeats each batch until
+//! the receiver accepts the batch, or the batch is too old. So a slow or absent receiver delays the queue alone.
 
 mod receiver;
 

@@ -31,7 +31,8 @@ pub struct DrivenSession {
     pub(super) looked_at: Time,
     /// The time of the driver's timer.
     pub(super) armed: Option<Time>,
-    /// Set when the application has put its last message. The session ends when all messages are delivered, or at this time.
+    /// Set when the application has put its last message. The session ends when all messages are delivered, or when the
+    /// time is over.
     lingers: Option<Lingers>,
     /// The reason to close the carrier.
     pub(super) ending: Ending,

@@ -89,7 +89,7 @@ pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
 }
 
 impl DeliverySender {
-    /// Wakes the driver, which then reads everything that was sent before.
+    /// Wakes the driver, which then reads what was sent before, up to the first delivery whose snapshot is not published yet.
     pub fn wake(&self) {
         self.flags.has_news.store(true, Ordering::Release);
         self.flags.driver.wake();

@@ -32,7 +32,7 @@ use super::replication_figures::ReplicationFigures;
 /// Maximum bytes of movement a second for one client. If more is needed, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 
-/// The sink of a client on a session. No call waits for the session. Deliveries wait in an outbox, and the client's replicator
+/// The [`ClientSink`] of a client on a session; clients of the plain protocol have another. No call waits for the session. Deliveries wait in an outbox, and the client's replicator
 /// puts them into the session.
 pub(crate) struct SessionSink {
     sender: DeliverySender,

@@ -15,7 +15,7 @@ export const HALOS_MAX = 128;
 /** Entities that glow less have no halo. */
 const GLOW_MIN = 0.5;
 
-/** A soft glare around entities that glow. One draw call for all. */
+/** A soft glare around entities that glow. All halos share one draw call. */
 export class Halos {
   readonly points: Points<BufferGeometry, ShaderMaterial>;
   readonly #props: Prop[] = [];

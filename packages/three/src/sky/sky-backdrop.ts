@@ -46,7 +46,7 @@ export class SkyBackdrop {
     renderer.domElement.addEventListener("webglcontextrestored", () => this.#paint(), { signal });
   }
 
-  /** Sets the look without a sky of the world. */
+  /** Sets the look that is drawn while the world sets no sky. */
   setDefault(look: SkyLook): void {
     this.#default = look;
     this.#sky.setDefault(look);

@@ -37,7 +37,7 @@ export class WorldSky {
     this.#show = show;
   }
 
-  /** Sets the look that holds without a sky of the world. */
+  /** Sets the look that is drawn while the world sets no sky. */
   setDefault(look: SkyLook): void {
     this.#default = look;
     if (this.#sky === undefined) this.#show(look);

@@ -286,7 +286,7 @@ function throwAt(seconds: number): { readonly side: 0 | 1; readonly share: numbe
   return { side: turn % 2 === 0 ? 0 : 1, share: Math.max(0, (since - HOLD_S) / FLIGHT_S) };
 }
 
-/** The turn of a person on one side who looks at the other side. */
+/** The rotation of a person at `x` who looks across the middle, X = 0. */
 function facing(x: number): Pick<Pose, "qy" | "qw"> {
   return x < 0 ? { qy: -Math.SQRT1_2, qw: Math.SQRT1_2 } : { qy: Math.SQRT1_2, qw: Math.SQRT1_2 };
 }
