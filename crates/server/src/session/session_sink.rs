@@ -32,8 +32,8 @@ use super::replication_figures::ReplicationFigures;
 /// Maximum bytes of movement a second for one client. If more is needed, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 
-/// The [`ClientSink`] of a client on a session; clients of the plain protocol have another. No call waits for the session. Deliveries wait in an outbox, and the client's replicator
-/// puts them into the session.
+/// The [`ClientSink`] of a client on a session; clients of the plain protocol have another. No call waits for the session.
+/// Deliveries wait in an outbox, and the client's replicator puts them into the session.
 pub(crate) struct SessionSink {
     sender: DeliverySender,
     pub(super) figures: Arc<ReplicationFigures>,
