@@ -6,6 +6,7 @@ import {
   Matrix4,
   MeshBasicMaterial,
   PlaneGeometry,
+  Quaternion,
   Vector3,
 } from "three";
 import type { Prop } from "./prop.js";
@@ -24,7 +25,7 @@ const LIFT_M = 0.016;
 export type GroundAt = (x: number, y: number, z: number) => number | undefined;
 
 /**
- * Soft shade on the ground around the foot of each body: the body hides part of the sky there. One draw call for all bodies.
+ * Soft shade on the ground around the foot of each body: the body hides part of the sky there. All bodies share one draw call.
  */
 export class Footprints {
   readonly group = new Group();
@@ -143,9 +144,7 @@ export class Footprints {
 
 /** The directions of a body's own axes. */
 function axes({ qx, qy, qz, qw }: Prop): readonly [Vector3, Vector3, Vector3] {
-  RIGHT.set(1 - 2 * (qy * qy + qz * qz), 2 * (qx * qy + qw * qz), 2 * (qx * qz - qw * qy));
-  TOP.set(2 * (qx * qy - qw * qz), 1 - 2 * (qx * qx + qz * qz), 2 * (qy * qz + qw * qx));
-  BACK.set(2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy));
+  MATRIX.makeRotationFromQuaternion(ROTATION.set(qx, qy, qz, qw)).extractBasis(RIGHT, TOP, BACK);
   return [RIGHT, TOP, BACK];
 }
 
@@ -191,4 +190,5 @@ const TOP = new Vector3();
 const BACK = new Vector3();
 const FORWARD = new Vector3();
 const SIDE = new Vector3();
+const ROTATION = new Quaternion();
 const MATRIX = new Matrix4();
