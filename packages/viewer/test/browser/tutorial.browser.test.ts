@@ -116,7 +116,7 @@ describe("the guide to making a world", () => {
   });
 
   it("kicks the ball with the key in the guide, harder when it is held longer", async () => {
-    const [key] = promiseOf(tutorial, /press ([A-Z]) to kick it/);
+    const [key] = promiseOf(tutorial, /press ([A-Z]) to kick/);
     promiseOf(tutorial, /The longer you hold [A-Z], the harder the kick/);
     const short = await kick(`Key${key}`, async () => ada.page.keyboard.press(`Key${key}`, { delay: 60 }));
     await waitFor("the first kick on both screens", () => showsKicks(1));
