@@ -19,6 +19,9 @@ const MOVE: &str = "@move";
 /// The code with which a session closes when its client continues at another server.
 const MOVED_AWAY: u32 = 0;
 
+/// The code with which a server closes the session of a client that may join again at once (`spec/WORLD.md`, section 7).
+const ROOM_ENDED: u32 = 69;
+
 /// Maximum number of durable actions without an answer. Further ones are sent, but not repeated after a move.
 const UNANSWERED_MAX: usize = 1_024;
 
@@ -28,7 +31,7 @@ const HOLD_STEPS: u32 = 3 * STEP_HZ;
 /// A client of a room that follows the room when it moves to another server of a cluster. It joins there while it stays in
 /// the current session, and continues in the new session when that server sends its first message (`spec/WORLD.md`, section
 /// 8). Events of the new session wait until the previous session has ended, so that none is lost or early. Durable actions without
-/// an answer are repeated there.
+/// an answer are repeated there. A client that did not reach that server in time joins again by its first address.
 ///
 /// ```no_run
 /// use nowcast::Connector;
@@ -44,8 +47,8 @@ const HOLD_STEPS: u32 = 3 * STEP_HZ;
 /// ```
 pub struct FollowingClient {
     connector: Connector,
-    /// The name of the room in addresses.
-    room: String,
+    /// The address of the room at the first server.
+    url: String,
     join: Join,
     client: WorldClient,
     next: Next,
@@ -94,6 +97,13 @@ enum Origin {
 }
 
 impl Next {
+    fn connect(connector: Connector, url: String, join: Join) -> Self {
+        Self::Connecting(Box::pin(async move {
+            let channel = connector.connect(&url).await.ok()?;
+            WorldClient::join(channel, join).ok()
+        }))
+    }
+
     /// Returns the first message of the session, or `None` if the session is over.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
@@ -118,12 +128,12 @@ impl FollowingClient {
     /// Fails if the address is not valid, if no server lets the client in, or if the channel has ended already.
     pub async fn join(connector: Connector, url: &str, join: Join) -> Result<Self, FollowError> {
         let channel = connector.connect(url).await?;
-        let room = url.rsplit('/').next().unwrap_or_default().to_owned();
         let client = WorldClient::join(channel, join.clone())?;
         let unanswered = BTreeMap::new();
         let (next, before) = (Next::None, None);
         let (held, ready) = Default::default();
-        Ok(Self { connector, room, join, client, next, before, held, ready, unanswered, moves: 0 })
+        let url = url.to_owned();
+        Ok(Self { connector, url, join, client, next, before, held, ready, unanswered, moves: 0 })
     }
 
     /// The client of the present session.
@@ -146,7 +156,7 @@ impl FollowingClient {
             if let Some(update) = self.ready.pop_front() {
                 return Ok(update);
             }
-            let Self { client, next, before, .. } = self;
+            let Self { connector, url, join, client, next, before, .. } = self;
             let mut end = None;
             let (from, message) = poll_fn(|context| {
                 if let Some(Before { client, .. }) = before
@@ -162,7 +172,13 @@ impl FollowingClient {
                 if end.is_none() {
                     match client.channel().poll_receive(context) {
                         Poll::Ready(Ok(message)) => return Poll::Ready((Origin::Present, Ok(message))),
-                        Poll::Ready(Err(error)) => end = Some(error),
+                        Poll::Ready(Err(error)) => {
+                            if matches!(next, Next::None) && may_join_again(&error) {
+                                *next = Next::connect(connector.clone(), url.clone(), join.clone());
+                                context.waker().wake_by_ref();
+                            }
+                            end = Some(error);
+                        }
                         Poll::Pending => return Poll::Pending,
                     }
                 }
@@ -220,17 +236,12 @@ impl FollowingClient {
     }
 
     /// Begins to join at the server to which the room moves. A payload without a usable address is ignored: the client then
-    /// follows as after any end of its session.
+    /// joins again when its session has ended.
     fn follow(&mut self, payload: &Value) {
-        let Some(url) = payload.get("address").and_then(Value::as_text).and_then(|at| url(at, &self.room))
-        else {
-            return;
-        };
-        let (connector, join) = (self.connector.clone(), self.join.clone());
-        self.next = Next::Connecting(Box::pin(async move {
-            let channel = connector.connect(&url).await.ok()?;
-            WorldClient::join(channel, join).ok()
-        }));
+        let room = self.url.rsplit('/').next().unwrap_or_default();
+        if let Some(url) = payload.get("address").and_then(Value::as_text).and_then(|at| url(at, room)) {
+            self.next = Next::connect(self.connector.clone(), url, self.join.clone());
+        }
     }
 
     /// Handles a message of the previous session, or its end. Returns an event or a line of chat. Its states are old, and its grants
@@ -287,6 +298,11 @@ impl FollowingClient {
             }
         }
     }
+}
+
+/// Whether a session ended because its room closed, or moved before the client had followed.
+fn may_join_again(error: &nowcast::Error) -> bool {
+    matches!(error, nowcast::Error::Closed(closed) if closed.code.0 == ROOM_ENDED)
 }
 
 /// Returns the address of a room at another server; `None` if the origin cannot be one.

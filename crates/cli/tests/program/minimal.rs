@@ -31,8 +31,8 @@ fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
     let walked =
         said.lines().filter_map(|line| line.strip_prefix("walked ")?.strip_suffix(" m")?.parse::<f64>().ok());
     let walked: Vec<f64> = walked.collect();
-    // A second of walking at 3.2 m/s, minus the delay of a busy machine.
-    assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
+    // On an idle machine, the client walks 3.2 m. On a busy one, less arrives within its second, but never nothing.
+    assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 0.1), "{said}");
     assert!(said.contains("joined as player 1, entity ") && said.contains("refused: wave "), "{said}");
     assert!(said.contains("newest controls in force: 1\n"), "{said}");
     assert!(said.contains("cut, and resumed") && said.trim_end().ends_with("left"), "{said}");

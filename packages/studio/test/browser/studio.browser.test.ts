@@ -167,12 +167,6 @@ describe("the studio's page", () => {
       const { page } = visitor;
       await arena.history(60 * 15);
       expect(await arena.score()).toBeGreaterThan(0);
-      await page.locator(".cm-content").getByText("local POINTS = 2").click();
-      await page.keyboard.press("End");
-      await page.keyboard.press("Backspace");
-      await page.keyboard.type("1");
-      await page.keyboard.press("Control+s");
-      await waitFor("the fix", async () => (await arena.read("world.luau")).includes("POINTS = 1"));
       await visitor.show("Time");
       await page.getByRole("button", { name: "10 s ago" }).click();
       const card = page.getByRole("article");
@@ -184,6 +178,15 @@ describe("the studio's page", () => {
         expect(problem).toEqual([]);
         return (await card.locator("b").innerText()) === `step ${shown - 1}`;
       });
+      // The moment precedes the fix, however long a busy machine takes for it.
+      await visitor.show("Code");
+      await page.locator(".cm-content").getByText("local POINTS = 2").click();
+      await page.keyboard.press("End");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.type("1");
+      await page.keyboard.press("Control+s");
+      await waitFor("the fix", async () => (await arena.read("world.luau")).includes("POINTS = 1"));
+      await visitor.show("Time");
       await card.getByText("Replay and test").click();
       await card.getByRole("button", { name: "Replay with today's rules" }).click();
       // The recorded world counted 2 points a second, and the replayed world counts 1.
