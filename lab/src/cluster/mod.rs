@@ -2,14 +2,17 @@
 //!
 //! - `lives` runs the core of `crates/cluster` in virtual time, on the models of `nowcast_sim`.
 //! - `faults` runs real servers, nats-servers and clients, and kills, stops and separates them.
+//! - `moves` measures how long people notice the move of a room between real servers.
 
 mod faults;
 mod lives;
+mod moves;
 
 use crate::report::Report;
 
 pub use faults::{Event, Fault, Faults, FaultsError, Script, ScriptError};
 pub use lives::Lives;
+pub use moves::{Moves, MovesError};
 
 /// The findings of a run.
 #[derive(Debug)]

@@ -1,26 +1,27 @@
-//! `cargo xtask lab cluster` causes random faults in clusters, and checks the promises.
+//! `cargo xtask lab cluster` causes random faults in clusters, checks the promises, and measures moves.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use nowcast_lab::cluster::{Faults, Lives, install_nats};
-use nowcast_lab::program;
+use nowcast_lab::cluster::{Faults, Lives, Moves, install_nats};
+use nowcast_lab::{link, program};
 
 use super::show::Show;
 use crate::output;
 
-/// Cause random faults in clusters, and check the promises of docs/reference/cluster.md
+/// Cause random faults in clusters, check the promises of docs/reference/cluster.md, and measure moves
 ///
 /// With --simulate, the sans-IO core of crates/cluster, which decides in servers, runs in virtual time, with models of NATS, clocks and
-/// rooms. With --faults, the program itself is tested: servers (nowcast serve --cluster) and nats-servers are killed, stopped, slowed and separated from each other, and one disk is filled, while rooms
-/// move. A seed determines each life. If a promise is broken, the command prints the seed, and the shortest script that still breaks
-/// the promise.
+/// rooms. With --faults, the program itself is tested: servers (nowcast serve --cluster) and nats-servers are killed, stopped, slowed and
+/// separated from each other, and one disk is filled, while rooms move. A seed determines each life. If a promise is broken, the command
+/// prints the seed, and the shortest script that still breaks the promise. With --moves, a room moves between two servers without
+/// faults, and the command measures how long people in it receive no movement.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Drive the core of crates/cluster in virtual time, with models of NATS, clocks and rooms
-    #[arg(long, required_unless_present_any = ["faults", "script"], conflicts_with_all = ["faults", "script"])]
+    #[arg(long, required_unless_present_any = ["faults", "script", "moves"], conflicts_with_all = ["faults", "script", "moves"])]
     simulate: bool,
     /// Number of lives in virtual time
     #[arg(long, default_value_t = 10_000)]
@@ -34,6 +35,18 @@ pub(crate) struct Args {
     /// Carry out the faults of this file, with a line for each: AT_MS FOR_MS FAULT NUMBERS
     #[arg(long, value_name = "FILE", conflicts_with = "faults")]
     script: Option<PathBuf>,
+    /// Move a room between two servers this many times, and measure how long it is closed and people receive no movement
+    #[arg(long, conflicts_with_all = ["faults", "script"])]
+    moves: Option<usize>,
+    /// Number of people in the room that moves
+    #[arg(long, default_value_t = 2)]
+    people: usize,
+    /// Number of bodies in the room that moves
+    #[arg(long, default_value_t = 200)]
+    bodies: usize,
+    /// Percentage of packets that are lost between the people and the servers, in each direction
+    #[arg(long, default_value_t = 0.0)]
+    loss_percent: f64,
     /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -57,6 +70,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let command = super::command_line();
+    let nats_server = || install_nats(Path::new("target/nats"));
+    if let Some(moves) = args.moves {
+        link::become_able()?;
+        let moves = Moves {
+            program: program::nowcast()?,
+            nats_server: nats_server()?,
+            moves,
+            people: args.people,
+            bodies: args.bodies,
+            loss: args.loss_percent / 100.0,
+            seed: args.seed,
+        };
+        let report = moves.run(command, &mut |step| output::note(step))?;
+        return args.show.show(&report, "cluster");
+    }
     let outcome = if args.simulate {
         let mut shown = u64::MAX;
         let lives = Lives { first: args.seed, lives: args.lives, time_max };
@@ -80,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         let faults = Faults {
             program: program::nowcast()?,
-            nats_server: install_nats(Path::new("target/nats"))?,
+            nats_server: nats_server()?,
             faults: args.faults.unwrap_or(1),
             faults_a_life: args.faults_a_life,
             seed: args.seed,

@@ -139,7 +139,16 @@ impl Stage {
         let child = command
             .arg("serve")
             .arg(self.world())
-            .args(["--port", &port, "--cluster", &addresses.join(","), "--cluster-name", CLUSTER, "--cluster-server", &name])
+            .args([
+                "--port",
+                &port,
+                "--cluster",
+                &addresses.join(","),
+                "--cluster-name",
+                CLUSTER,
+                "--cluster-server",
+                &name,
+            ])
             .args(["--cluster-address", &format!("http://127.0.0.1:{port}")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
