@@ -19,7 +19,7 @@ scene.background = new Color("#bcd7f0");
 scene.add(view.group, sun.group);
 
 const hud = new WorldHud(document.body, world);
-const controls = new WorldControls({ canvas, world, view, camera, hud });
+const controls = new WorldControls({ canvas, view, camera, hud });
 world.on("event:goal", () => hud.say("Goal!"));
 
 const resize = () => {
@@ -31,9 +31,9 @@ addEventListener("resize", resize);
 resize();
 
 startLoop(renderer, ({ nowMs, seconds }) => {
-  controls.update(nowMs, seconds); // keys and buttons → the local avatar → the camera
-  view.update(nowMs, seconds, camera);
-  const { x, y, z } = controls.actor ?? camera.position;
+  controls.update(nowMs, seconds); // keys and buttons → the local avatar → all entities → the camera
+  view.writeLabels(nowMs, camera);
+  const { x, y, z } = controls.focus;
   sun.aim(camera, x, y, z);
   renderer.render(scene, camera);
 });

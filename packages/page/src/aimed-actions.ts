@@ -1,8 +1,9 @@
+import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
-import type { Binding } from "nowcast/internal";
-import type { World } from "nowcast/world";
-import { BoxGeometry, Mesh, MeshBasicMaterial, type PerspectiveCamera, Vector3 } from "three";
+import { BoxGeometry, Mesh, MeshBasicMaterial, Vector3 } from "three";
 import { Actions } from "./actions.js";
+import type { OrbitCamera } from "./camera.js";
+import type { ControlsDisplay } from "./hud/controls-display.js";
 import type { Devices } from "./input/devices.js";
 import { type Actor, type Aim, findPlace, findTarget } from "./targets.js";
 import type { Headset } from "./xr/headset.js";
@@ -10,18 +11,15 @@ import type { Headset } from "./xr/headset.js";
 /** The parts of a page that actions need. */
 export interface AimParts {
   readonly canvas: HTMLCanvasElement;
-  readonly camera: PerspectiveCamera;
+  readonly camera: OrbitCamera;
   readonly scene: WorldScene;
   readonly devices: Pick<Devices, "pointer">;
   readonly headset: Headset | undefined;
   /** The entity that the local player's input moves. */
-  readonly own: Actor | undefined;
+  readonly actor: Actor | undefined;
   /** The current world; `undefined` while the page is in no world. */
-  readonly world: World | undefined;
-  /** Shows the charge of an action, 0 to 1; `undefined` for none. */
-  showCharge(share: number | undefined): void;
-  /** Shows the actions that have a target now, and those that are possible without one. */
-  showOffers(offers: readonly Binding[], others: readonly Binding[]): void;
+  readonly view: WorldView | undefined;
+  readonly hud: Pick<ControlsDisplay, "setCharge" | "setPrompts"> | undefined;
 }
 
 /**
@@ -33,26 +31,26 @@ export function createAimedActions(page: AimParts): Actions {
   let cell: Mesh | undefined;
   const actions: Actions = new Actions({
     findTarget: (rule) => {
-      const { own, scene, headset } = page;
-      if (!own) return undefined;
-      if (headset) return headset.findTarget(own, rule);
-      return findTarget(own, pointerAim(page, aim), rule, scene.all, scene.crowd.members);
+      const { actor, scene, headset } = page;
+      if (!actor) return undefined;
+      if (headset) return headset.findTarget(actor, rule);
+      return findTarget(actor, pointerAim(page, aim), rule, scene.all, scene.crowd.members);
     },
     findPlace: (rule) => {
-      const { own, scene, headset } = page;
+      const { actor, scene, headset } = page;
       const ray = headset ? headset.readAim(aim) : pointerAim(page, aim);
-      return own && ray && findPlace(own, ray, rule, scene.obstacles);
+      return actor && ray && findPlace(actor, ray, rule, scene.obstacles);
     },
     has: (attribute) => {
-      const { world } = page;
+      const world = page.view?.world;
       if (attribute === "holding") return world?.display.holding !== undefined;
       return Boolean(world?.avatar?.attributes[attribute]);
     },
     // Rejections are ignored: the page shows refusals by the world's events, and a lost connection by its status.
-    send: (action, args) => void page.world?.act(action, args),
-    showCharge: (share) => page.showCharge(share),
+    send: (action, args) => void page.view?.world.act(action, args),
+    showCharge: (share) => page.hud?.setCharge(share),
     showOffers: (offers) =>
-      page.showOffers(
+      page.hud?.setPrompts(
         offers,
         actions.possible.filter((binding) => !offers.includes(binding)),
       ),
@@ -70,7 +68,7 @@ export function createAimedActions(page: AimParts): Actions {
 }
 
 /** The ray from the camera through the pointer, or through the middle of the picture. */
-function pointerAim({ canvas, camera, devices }: AimParts, out: Aim): Aim {
+function pointerAim({ canvas, camera: { lens: camera }, devices }: AimParts, out: Aim): Aim {
   const { left, top, width, height } = canvas.getBoundingClientRect();
   const { x, y } = devices.pointer ?? { x: left + width / 2, y: top + height / 2 };
   camera.updateMatrixWorld();

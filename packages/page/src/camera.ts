@@ -56,10 +56,11 @@ export class OrbitCamera {
   #isOnRail = false;
   #shake: Shake = { strength: 0, seconds: 0 };
   #shakeLeftS = 0;
-  readonly #camera: PerspectiveCamera;
+  /** The camera that is moved. */
+  readonly lens: PerspectiveCamera;
 
   constructor(camera: PerspectiveCamera) {
-    this.#camera = camera;
+    this.lens = camera;
   }
 
   /** The camera that the world sets, or `undefined` for the page's own. */
@@ -74,8 +75,8 @@ export class OrbitCamera {
     if (standsApart(rules)) {
       this.#glideLeft = rules.seconds > 0 ? 1 : 0;
       this.#isOnRail = false;
-      this.#from.copy(this.#camera.position);
-      this.#camera.getWorldDirection(this.#fromAim).multiplyScalar(10).add(this.#from);
+      this.#from.copy(this.lens.position);
+      this.lens.getWorldDirection(this.#fromAim).multiplyScalar(10).add(this.#from);
     } else if (standsApart(before)) this.jump();
     if (rules?.distance !== undefined) this.distance = rules.distance;
     this.turn(0, 0);
@@ -158,8 +159,8 @@ export class OrbitCamera {
     if (this.seesWithEyes) {
       this.#shownDistance = 0;
       this.#settled = true;
-      this.#camera.position.copy(this.#target);
-      this.#camera.lookAt(AHEAD.copy(this.#target).sub(this.#arm));
+      this.lens.position.copy(this.#target);
+      this.lens.lookAt(AHEAD.copy(this.#target).sub(this.#arm));
       return;
     }
     this.#easeShoulder(seconds, obstacles, except);
@@ -180,8 +181,8 @@ export class OrbitCamera {
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
       : Math.min(wanted, free);
     this.#settled = true;
-    this.#camera.position.copy(this.#target).addScaledVector(way, this.#shownDistance);
-    this.#camera.lookAt(AHEAD.copy(this.#camera.position).sub(this.#arm));
+    this.lens.position.copy(this.#target).addScaledVector(way, this.#shownDistance);
+    this.lens.lookAt(AHEAD.copy(this.lens.position).sub(this.#arm));
   }
 
   /** Stands at a place or on a rail, or glides there, and looks at a place or at the followed entity. */
@@ -194,8 +195,8 @@ export class OrbitCamera {
     const share = smoothShare(1 - this.#glideLeft);
     if (at !== undefined) PLACE.set(...at);
     if (rail !== undefined) PLACE.copy(this.#runOnRail(seconds, rail));
-    this.#camera.position.copy(this.#from).lerp(PLACE, share);
-    this.#camera.lookAt(AHEAD.copy(this.#fromAim).lerp(this.#aim, share));
+    this.lens.position.copy(this.#from).lerp(PLACE, share);
+    this.lens.lookAt(AHEAD.copy(this.#fromAim).lerp(this.#aim, share));
   }
 
   /** The place on a rail: as near to the followed entity as possible, and smooth over its corners. */
@@ -207,7 +208,7 @@ export class OrbitCamera {
   }
 
   #applyFov(): void {
-    const camera = this.#camera;
+    const camera = this.lens;
     const wanted = this.#rules?.fov ?? this.#ownFov;
     if (wanted === undefined || camera.fov === wanted) {
       if (this.#rules?.fov === undefined) this.#ownFov = undefined;
@@ -226,9 +227,9 @@ export class OrbitCamera {
     const left = this.#shakeLeftS / Math.max(0.001, this.#shake.seconds);
     const size = this.#shake.strength * SHAKE_RADIANS * left * left;
     const moment = this.#shakeLeftS;
-    this.#camera.rotateX(size * Math.sin(moment * 61));
-    this.#camera.rotateY(size * Math.sin(moment * 47 + 1));
-    this.#camera.rotateZ(size * Math.sin(moment * 53 + 2));
+    this.lens.rotateX(size * Math.sin(moment * 61));
+    this.lens.rotateY(size * Math.sin(moment * 47 + 1));
+    this.lens.rotateZ(size * Math.sin(moment * 53 + 2));
   }
 
   /** Moves the camera beside the head or back, smoothly, as far as there is room at the side. */

@@ -1,7 +1,5 @@
 /** Parts of a page for a world of Nowcast: begin with `WorldPage`, or with `<nowcast-world>`. */
 
-export { Actions, readBindings } from "./actions.js";
-export { createAimedActions } from "./aimed-actions.js";
 export { OrbitCamera } from "./camera.js";
 export { ChatPanel } from "./chat/chat-panel.js";
 export { explainClose } from "./hud/close-reason.js";
@@ -14,17 +12,8 @@ export { PeopleList } from "./hud/people-list.js";
 export { ScreenTexts } from "./hud/screen-texts.js";
 export { TouchButtons } from "./hud/touch-buttons.js";
 export { WorldHud } from "./hud/world-hud.js";
-export { Devices } from "./input/devices.js";
-export { GamepadInput } from "./input/gamepad.js";
-export { InputCollector } from "./input/input-collector.js";
-export { Keyboard } from "./input/keyboard.js";
 export { isMovable, moveKey, readKeymap } from "./input/keymap.js";
-export { Mouse } from "./input/mouse.js";
-export { Touch } from "./input/touch.js";
-export { LocalAvatar } from "./local-avatar.js";
 export { Sounds } from "./sounds.js";
-export { findTarget } from "./targets.js";
 export { pageTexts } from "./texts.js";
-export { VoiceToggle } from "./voice/voice-toggle.js";
 export { WorldControls, type WorldControlsOptions } from "./world-controls.js";
 export { WorldPage, type WorldPageOptions } from "./world-page.js";

@@ -33,8 +33,8 @@ export interface AvatarParts {
 }
 
 /**
- * The local avatar as it is shown, and the camera that follows it. In each frame, call `sendInput`, `World.frame`, and
- * `follow`. `WorldControls` does this.
+ * The local avatar as it is shown, and the camera that follows it. In each frame, `WorldControls` calls `sendInput`,
+ * `World.frame`, `WorldView.place`, and `follow`.
  */
 export class LocalAvatar {
   /** The camera's target for players without a body. */

@@ -148,7 +148,16 @@ export const pageTexts = {
     }),
   },
 
-  // Voices.
+  // Voices, and looking around by moving the device.
+  voiceOn: "Hear people nearby",
+  microphone: "Microphone",
+  gyroscope: "Look around by moving the device",
+  gyroscopeStates: {
+    refused:
+      "The page cannot read how this device is held: allow motion sensors for this page, and try again.",
+    silent: "This device does not report how it is held.",
+    insecure: "Looking around by moving the device needs an encrypted page (https).",
+  },
   microphoneOn: "Turn the microphone on",
   microphoneOff: "Turn the microphone off",
   voiceStates: {

@@ -1,31 +1,45 @@
 import type { WorldView } from "@nowcast/three";
-import type { World } from "nowcast/world";
-import type { PerspectiveCamera } from "three";
+import type { WorldScene } from "@nowcast/three/internal";
+import type { PlayerId } from "nowcast/world";
+import { type PerspectiveCamera, Vector3 } from "three";
 import { type Actions, buttonOf, lookPitch } from "./actions.js";
 import { createAimedActions } from "./aimed-actions.js";
 import { OrbitCamera } from "./camera.js";
-import type { WorldHud } from "./hud/world-hud.js";
+import type { ControlsDisplay } from "./hud/controls-display.js";
 import { Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
-import { InputCollector } from "./input/input-collector.js";
+import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
+import { type Command, InputCollector } from "./input/input-collector.js";
 import { LocalAvatar } from "./local-avatar.js";
 import { PitchSender, pitchBehind } from "./pitch.js";
 import type { Actor } from "./targets.js";
 import { pageTexts } from "./texts.js";
-import type { Headset } from "./xr/headset.js";
+import { voicePageOf } from "./voice/voice-page.js";
+import { VoiceToggle } from "./voice/voice-toggle.js";
+import { beginHeadset } from "./xr/begin-headset.js";
+import type { Headset, HeadsetPage, HeadsetStage } from "./xr/headset.js";
+
+const EARS = new Vector3();
+const AHEAD = new Vector3();
 
 export interface WorldControlsOptions {
   /** The element that receives mouse and touch. It gets a `tabindex` so that it can take the keyboard. */
   readonly canvas: HTMLCanvasElement;
-  readonly world: World;
   readonly view: WorldView;
   readonly camera: PerspectiveCamera;
-  /** Shows prompts, charges and buttons. */
-  readonly hud?: WorldHud | undefined;
+  /** Shows prompts, charges and buttons, such as `WorldHud`. Voices and the gyroscope need one. */
+  readonly hud?: ControlsDisplay | undefined;
+  /** Servers that return a page's public address, for voices across networks. */
+  readonly iceServers?: readonly RTCIceServer[] | undefined;
+}
+
+/** Controls of a page that begins outside of worlds, and draws all of them in one scene. */
+interface OutsideOptions extends Omit<WorldControlsOptions, "view"> {
+  readonly scene: WorldScene;
 }
 
 /**
- * A player's part of a frame. Converts keyboard, mouse, touch and gamepad to input of the local avatar and, by the
+ * A player's part of a frame. Converts keyboard, mouse, touch, gamepad and headset to input of the local avatar and, by the
  * author's bindings, to actions of the world. The camera follows the avatar without a frame of lag.
  */
 export class WorldControls {
@@ -34,66 +48,55 @@ export class WorldControls {
   readonly devices: Devices;
   readonly camera: OrbitCamera;
   readonly avatar: LocalAvatar;
-  /** The headset while the player wears one: `Headset` of `@nowcast/page/headset`. */
+  readonly canvas: HTMLCanvasElement;
+  readonly scene: WorldScene;
+  readonly hud: ControlsDisplay | undefined;
+  readonly voice: VoiceToggle | undefined;
+  /** The headset while the player wears one. */
   headset: Headset | undefined;
-  readonly #options: WorldControlsOptions;
+  #view: WorldView | undefined;
+  readonly #gyroscope: GyroscopeToggle | undefined;
   readonly #pitch = new PitchSender();
-  readonly #releases: (() => void)[] = [];
+  readonly #abort = new AbortController();
+  #left = new AbortController();
 
-  constructor(options: WorldControlsOptions) {
-    const { canvas, world, view, camera, hud } = options;
-    this.#options = options;
+  constructor(options: WorldControlsOptions | OutsideOptions) {
+    const { canvas, camera, hud, iceServers } = options;
+    this.canvas = canvas;
+    this.hud = hud;
+    this.scene = "scene" in options ? options.scene : options.view.scene;
     if (canvas.tabIndex < 0) canvas.tabIndex = 0;
     // The whole page shows that the world has the keyboard.
     canvas.style.outline = "none";
     this.camera = new OrbitCamera(camera);
     this.inputs = new InputCollector({
-      command: (command) => {
-        if (command === "chat") {
-          this.release();
-          hud?.openChat();
-        } else if (command === "help") hud?.toggleHelp();
-        else if (command === "escape") this.actions.cancel();
-      },
+      command: (command) => this.#run(command),
       press: (trigger, waits) => this.actions.press(trigger, waits),
       stroke: (trigger) => this.actions.stroke(trigger),
       release: (trigger) => this.actions.release(trigger),
       cancel: () => this.actions.cancel(),
     });
-    this.devices = new Devices(canvas, this.inputs, hud?.stick, hud?.knob);
-    const { inputs, devices } = this;
-    devices.onUnknownPad = (name) => hud?.say(pageTexts.unknownPad(name));
-    const controls = this;
-    this.avatar = new LocalAvatar({
-      ...{ view, scene: view.scene, camera: this.camera, inputs },
-      get headset() {
-        return controls.headset;
-      },
-    });
-    this.actions = this.#createActions();
+    const { inputs } = this;
+    this.devices = new Devices(canvas, inputs, hud?.stick, hud?.knob);
+    this.avatar = new LocalAvatar(this);
+    this.actions = createAimedActions(this);
     if (hud) {
-      hud.listener = {
-        press: (trigger) => inputs.press(trigger),
-        release: (trigger) => inputs.lift(trigger),
-        jump: (isDown) => {
-          inputs.touch.jump = isDown;
-        },
-        done: () => canvas.focus({ preventScroll: true }),
-      };
+      this.voice = new VoiceToggle(hud.voice, voicePageOf(this, hud), iceServers);
+      this.#gyroscope = new GyroscopeToggle(hud.gyroscope, inputs, (text) => hud.say(text));
+      this.#connect(hud);
     }
     // No frames are drawn while the page is hidden, so the released keys must be sent here.
     const hidden = (): void => {
-      devices.release();
+      this.release();
       this.avatar.sendInput();
     };
-    document.addEventListener("visibilitychange", hidden);
-    this.#releases.push(
-      () => document.removeEventListener("visibilitychange", hidden),
-      world.on("define", () => this.#define()),
-      world.on("welcome", ({ isResumed }) => isResumed || this.avatar.forget()),
-    );
-    this.#define();
-    world.frame(performance.now());
+    document.addEventListener("visibilitychange", hidden, { signal: this.#abort.signal });
+    if ("view" in options) this.enter(options.view);
+  }
+
+  /** The drawn world; `undefined` while the page is in none. */
+  get view(): WorldView | undefined {
+    return this.#view;
   }
 
   /** The entity that the local player's input moves, as it is shown: a walking player or another entity. */
@@ -101,30 +104,58 @@ export class WorldControls {
     return this.avatar.actor;
   }
 
-  /** The avatar that would fill the picture: pass it to `WorldView.place`. */
-  get hidden(): number | undefined {
-    return this.avatar.hidden;
+  /** The place that the camera follows: the avatar's, or that of a player without one. */
+  get focus(): { readonly x: number; readonly y: number; readonly z: number } {
+    return this.avatar.actor ?? this.avatar.watched;
+  }
+
+  /** Plays in a world, instead of in the previous one. */
+  enter(view: WorldView): void {
+    this.#forget();
+    this.#view = view;
+    const { world } = view;
+    this.#left = new AbortController();
+    const { signal } = this.#left;
+    world.on("define", () => this.#define(), { signal });
+    world.on("welcome", ({ isResumed }) => this.#restart(isResumed), { signal });
+    world.on("event", ({ name, payload }) => void this.voice?.handleEvent(name, payload), { signal });
+    world.on("chat", ({ from, text }) => this.#speak(from, text), { signal });
+    this.#define();
+    world.frame(performance.now());
+  }
+
+  /** Leaves the world: its actions, voices, and the headset end. */
+  leave(): void {
+    void this.headset?.end();
+    this.voice?.end();
+    this.#forget();
+    this.#view = undefined;
   }
 
   /**
-   * Sends the input, samples the view for this frame, and moves the camera to the avatar. Call it before
-   * `WorldView.place`, with the frame's time and the seconds since the previous one. `xr` is the frame of a headset.
+   * The world's part of a frame: sends the input, moves all entities to their poses, and the camera to the avatar. Pass the
+   * frame's time and the seconds since the previous one. `xr` is the frame of a headset.
    */
   update(nowMs: number, seconds: number, xr?: XRFrame): void {
-    const { world, view } = this.#options;
-    const { inputs, camera, headset, devices } = this;
+    const { inputs, camera, headset, devices, avatar, scene } = this;
+    const view = this.#view;
     devices.poll(seconds);
     headset?.read(xr, nowMs, seconds);
     if (!headset) devices.look(camera, seconds);
     inputs.consumeLook();
-    this.avatar.sendInput();
+    scene.eye = headset ? undefined : camera.lens.position;
+    if (!view) return;
+    const { world } = view;
+    avatar.sendInput();
     world.frame(nowMs);
-    this.avatar.follow(seconds, view);
+    view.place(seconds, avatar.hidden);
+    avatar.follow(seconds, view);
     const isOpen = world.status === "open";
     const pitch = headset?.pitch ?? pitchBehind(camera);
     this.#pitch.update(world, lookPitch(pitch), nowMs);
     this.actions.update(seconds, pitch, isOpen);
     if (isOpen) headset?.act();
+    this.voice?.update(nowMs, camera.lens.getWorldPosition(EARS), camera.lens.getWorldDirection(AHEAD));
   }
 
   /** Releases all keys and buttons, for example because the chat takes the keyboard. */
@@ -132,37 +163,123 @@ export class WorldControls {
     this.devices.release();
   }
 
-  /** Stops listening to the world. Listeners of the canvas end with the canvas. */
+  /** Turns the camera to the avatar of a player, and says how far away it is. */
+  find(player: PlayerId): void {
+    const { actor, camera, hud, scene } = this;
+    const known = this.#view?.world.players.get(player);
+    const name = known?.name ?? pageTexts.guest;
+    const id = known?.avatarId;
+    const shown = id === undefined ? undefined : (scene.crowd.get(id) ?? scene.get(id));
+    if (!shown || !actor) return hud?.say(pageTexts.isOutOfSight(name));
+    const [dx, dz] = [shown.x - actor.x, shown.z - actor.z];
+    camera.yaw = Math.atan2(-dx, -dz);
+    hud?.say(pageTexts.isAway(name, Math.round(Math.hypot(dx, shown.y - actor.y, dz))));
+  }
+
+  /**
+   * Shows the world in a headset. Call it in the handler of a click, because browsers allow it only there. Rejected if the
+   * browser has no headset, or the user refuses.
+   */
+  async enterHeadset(stage: HeadsetStage): Promise<void> {
+    const headset = await beginHeadset(this.#headsetPage(stage));
+    if (headset.isOver) return;
+    this.headset = headset;
+    this.avatar.forget();
+    this.hud?.setPrompts([], []);
+  }
+
+  /** Leaves the world, and stops listening to the devices. Listeners of the canvas end with the canvas. */
   dispose(): void {
-    for (const release of this.#releases.splice(0)) release();
-    this.actions.define([]);
+    this.leave();
+    this.#abort.abort();
+    this.#gyroscope?.end();
     this.devices.dispose();
   }
 
+  #forget(): void {
+    this.#left.abort();
+    this.avatar.forget();
+    this.#setActions([]);
+  }
+
+  #connect(hud: ControlsDisplay): void {
+    const { inputs, devices } = this;
+    devices.onUnknownPad = (name) => hud.say(pageTexts.unknownPad(name));
+    devices.onTouching = () => hud.setTouching(devices.touching);
+    hud.setTouching(devices.touching);
+    hud.listener = {
+      press: (trigger) => inputs.press(trigger),
+      release: (trigger) => inputs.lift(trigger),
+      jump: (isDown) => {
+        inputs.touch.jump = isDown;
+      },
+      do: (command) => inputs.do(command),
+      done: () => this.canvas.focus({ preventScroll: true }),
+      find: (player) => this.find(player as PlayerId),
+      colorOf: (avatar) => this.scene.crowd.colorOf(avatar),
+      choose: (player, choice) => this.voice?.choose(player, choice),
+    };
+  }
+
+  /** Runs the command of a key. Outside of worlds, commands have no effect. */
+  #run(command: Command): void {
+    if (!this.#view) return;
+    if (command === "escape") return this.actions.cancel();
+    if (command === "chat") this.release();
+    this.hud?.run(command);
+  }
+
+  /** Another server, with other actions, may answer after a reconnect. A resumed player keeps the view. */
+  #restart(isResumed: boolean): void {
+    this.#setActions([]);
+    if (isResumed) return;
+    this.avatar.forget();
+    this.camera.jump();
+  }
+
   #define(): void {
-    const { world, hud } = this.#options;
-    this.actions.define(world.definition?.actions ?? []);
+    this.#setActions(this.#view?.world.definition?.actions ?? []);
+  }
+
+  /** Shows a line of chat over the avatar of its player, unless the user has blocked the player. */
+  #speak(from: PlayerId, text: string): void {
+    const avatar = this.#view?.world.players.get(from)?.avatarId;
+    if (avatar === undefined || this.hud?.peopleList.isBlocked(from)) return;
+    this.scene.labels.say(avatar, text, performance.now());
+  }
+
+  #setActions(declared: Parameters<Actions["define"]>[0]): void {
+    this.actions.define(declared);
     const { bindings, keys } = this.actions;
     this.inputs.claimed = keys;
     this.inputs.padTriggers = shareOutButtons(
       bindings.map(({ action, charge }) => ({ trigger: buttonOf(action), isCharged: charge !== undefined })),
     );
-    hud?.setActions(bindings);
+    this.hud?.setActions(bindings);
   }
 
-  #createActions(): Actions {
-    const { canvas, world, view, camera, hud } = this.#options;
+  #headsetPage(stage: HeadsetStage): HeadsetPage {
     const controls = this;
-    return createAimedActions({
-      ...{ canvas, world, camera, scene: view.scene, devices: this.devices },
-      get headset() {
-        return controls.headset;
+    const { scene, actions, inputs, camera: orbit } = this;
+    const { renderer, root, rig } = stage;
+    return {
+      ...{ renderer, root, rig, scene, actions, inputs, orbit, camera: orbit.lens },
+      get world() {
+        return controls.view?.world;
       },
-      get own() {
-        return controls.actor;
+      get comfort() {
+        return stage.comfort;
       },
-      showCharge: (share) => hud?.setCharge(share),
-      showOffers: (offers, others) => hud?.setPrompts(offers, others),
-    });
+      get texts() {
+        return stage.texts;
+      },
+      flipMicrophone: () => void this.voice?.flipMicrophone(),
+      ended: () => {
+        if (this.actor) orbit.face(this.actor);
+        this.headset = undefined;
+        orbit.jump();
+        stage.ended?.();
+      },
+    };
   }
 }

@@ -1,13 +1,6 @@
 import { SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
 import type { Frame } from "@nowcast/three/internal";
-import {
-  browserIdentity,
-  type JoinOptions,
-  joinWorld,
-  type PlayerId,
-  tabSeat,
-  type World,
-} from "nowcast/world";
+import { browserIdentity, type JoinOptions, joinWorld, tabSeat, type World } from "nowcast/world";
 import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
 import { Sounds } from "./sounds.js";
@@ -15,8 +8,7 @@ import { Staging } from "./staging.js";
 import { projectOver } from "./ui/project.js";
 import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
-import { beginHeadset } from "./xr/begin-headset.js";
-import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
+import type { HeadsetComfort } from "./xr/headset.js";
 
 /** Without specificity, so that the rules of the page take precedence. */
 const LABEL_STYLE = `
@@ -33,6 +25,8 @@ export interface WorldPageOptions extends JoinOptions {
   readonly sky?: string | undefined;
   /** Comfort settings of players with a headset. By default the stick walks, turns by steps, and narrows the view. */
   readonly comfort?: HeadsetComfort | undefined;
+  /** Servers that return a page's public address, for voices across networks. */
+  readonly iceServers?: readonly RTCIceServer[] | undefined;
   /** Plays the sounds of the world after the first press of a key or button; true by default. */
   readonly sound?: boolean | undefined;
 }
@@ -71,7 +65,7 @@ export class WorldPage {
 
   /** `container` needs a size and a position, such as `position: relative`. */
   constructor(container: HTMLElement, url: string | URL, options: WorldPageOptions = {}) {
-    const { hud = true, sky = "#bcd7f0", sound = true, comfort = COMFORT, ...join } = options;
+    const { hud = true, sky = "#bcd7f0", sound = true, comfort = COMFORT, iceServers, ...join } = options;
     this.#comfort = comfort;
     const { signal } = this.#abort;
     this.renderer = new WebGLRenderer({ antialias: true });
@@ -88,14 +82,13 @@ export class WorldPage {
     this.view = new WorldView(this.world, { labels: this.#labels });
     this.hud = hud ? new WorldHud(container, this.world) : undefined;
     const { world, view, camera, canvas } = this;
-    this.controls = new WorldControls({ canvas, world, view, camera, hud: this.hud });
+    this.controls = new WorldControls({ canvas, view, camera, hud: this.hud, iceServers });
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.#project = projectOver(canvas, camera, (id, out) => view.pose(id, out));
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#staging.show(place, world.screen.get(place)), { signal });
     world.on("event", ({ name, payload }) => this.#staging.handleEvent(name, payload), { signal });
-    world.on("chat", ({ from, text }) => this.#speak(from, text), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
     this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun);
@@ -121,13 +114,17 @@ export class WorldPage {
    * ```
    */
   async enterHeadset(): Promise<void> {
-    const headset = await beginHeadset(this.#headsetPage());
-    if (!headset.isOver) this.controls.headset = headset;
+    const { renderer, scene: root, rig, hud } = this;
+    await this.controls.enterHeadset({
+      ...{ renderer, root, rig, comfort: this.#comfort },
+      get texts() {
+        return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
+      },
+    });
   }
 
   /** Leaves the world and removes everything from the container. */
   dispose(): void {
-    void this.controls.headset?.end();
     this.#stopLoop();
     this.#abort.abort();
     this.#observer.disconnect();
@@ -148,12 +145,11 @@ export class WorldPage {
   #drawFrame({ nowMs, seconds, xr }: Frame): void {
     const { controls, view, camera } = this;
     controls.update(nowMs, seconds, xr);
-    view.place(seconds, controls.hidden);
     if (controls.headset) this.#writeInside(nowMs);
     else view.writeLabels(nowMs, camera);
     this.ui?.update(this.#project);
-    const { x, y, z } = controls.actor ?? camera.position;
-    this.#sky.update(seconds, view.scene.sea, this.#staging.isStill);
+    const { x, y, z } = controls.focus;
+    this.#sky.update(seconds, view.scene.sea, this.#staging.isStill, view.scene.land);
     this.#sun.aim(camera, x, y, z);
     this.#staging.update(seconds, camera, (id, out) => view.pose(id, out));
     this.renderer.render(this.scene, camera);
@@ -163,29 +159,6 @@ export class WorldPage {
   #writeInside(nowMs: number): void {
     this.view.scene.labels.hide(nowMs);
     this.controls.headset?.write(this.world.avatarId);
-  }
-
-  #headsetPage(): HeadsetPage {
-    const { renderer, scene: root, camera, rig, world, controls, hud } = this;
-    const { actions, inputs, camera: orbit } = controls;
-    return {
-      ...{ renderer, root, camera, rig, world, actions, inputs, orbit, comfort: this.#comfort },
-      scene: this.view.scene,
-      get texts() {
-        return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
-      },
-      ended: () => {
-        controls.headset = undefined;
-        orbit.jump();
-      },
-    };
-  }
-
-  /** Shows a line of chat over the avatar of its player, whom the user has not blocked. */
-  #speak(from: PlayerId, text: string): void {
-    if (this.hud?.peopleList.isBlocked(from)) return;
-    const avatar = this.world.players.get(from)?.avatarId;
-    if (avatar !== undefined) this.view.scene.labels.say(avatar, text, performance.now());
   }
 
   #resize({ clientWidth, clientHeight }: HTMLElement): void {

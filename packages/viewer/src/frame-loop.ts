@@ -1,29 +1,21 @@
-import { lookPitch, pitchBehind } from "@nowcast/page/internal";
 import { startLoop } from "@nowcast/three";
 import type { Frame } from "@nowcast/three/internal";
-import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
-
-const EARS = new Vector3();
-const AHEAD = new Vector3();
 
 /** The steps of a frame, in order. */
 function runFrame(viewer: Viewer, frame: Frame): void {
-  const { nowMs, frameMs, seconds } = frame;
-  readDevices(viewer, frame);
-  viewer.avatar.sendInput();
-  viewer.appearance.update();
-  viewer.view?.world.frame(nowMs);
-  placeEntities(viewer, seconds);
-  moveCamera(viewer, seconds);
-  updateActions(viewer, seconds, nowMs);
+  const { nowMs, frameMs, seconds, xr } = frame;
+  const { appearance, controls, picture } = viewer;
+  appearance.update();
+  controls.update(nowMs, seconds, xr);
+  if (!controls.view) animateBackdrop(viewer, seconds);
   updateSurroundings(viewer, seconds);
   updateLabels(viewer, nowMs);
   updateFigures(viewer, frameMs);
-  viewer.picture.render();
+  picture.render();
   // The resolution is not changed in a headset: a headset keeps the frame rate by other means, and a change of
   // resolution would be visible.
-  if (!viewer.headset) viewer.picture.governResolution(frameMs);
+  if (!controls.headset) picture.governResolution(frameMs);
 }
 
 /** Draws frames as long as the page is open. */
@@ -31,54 +23,29 @@ export function startFrameLoop(viewer: Viewer): void {
   startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
 }
 
-function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seconds, xr }: Frame): void {
-  devices.poll(seconds);
-  headset?.read(xr, nowMs, seconds);
-  if (!headset) devices.look(camera, seconds);
-  inputs.consumeLook();
-}
-
-function placeEntities({ view, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
-  if (view) return view.place(seconds, avatar.hidden);
+function animateBackdrop({ backdrop, picture, scene, stage }: Viewer, seconds: number): void {
   backdrop.animate(picture.motionSeconds);
   scene.animate(seconds);
-}
-
-function moveCamera(viewer: Viewer, seconds: number): void {
-  const { view, backdrop, stage, picture, avatar, scene, headset } = viewer;
-  scene.eye = headset ? undefined : stage.camera.position;
-  if (view) avatar.follow(seconds, view);
-  else backdrop.aim(stage.camera, picture.motionSeconds);
-}
-
-function updateActions(viewer: Viewer, seconds: number, nowMs: number): void {
-  const { view, actions, headset, camera } = viewer;
-  const canAct = view?.world.status === "open";
-  const pitch = headset?.pitch ?? pitchBehind(camera);
-  if (view) viewer.pitch.update(view.world, lookPitch(pitch), nowMs);
-  actions.update(seconds, pitch, canAct);
-  if (canAct) headset?.act();
+  backdrop.aim(stage.camera, picture.motionSeconds);
 }
 
 function updateSurroundings(viewer: Viewer, seconds: number): void {
-  const { view, avatar, backdrop, stage, picture, staging, voice } = viewer;
-  const focus = avatar.actor ?? (view ? avatar.watched : backdrop.focus);
-  picture.update(seconds, focus, staging.isStill);
+  const { controls, backdrop, stage, picture, staging } = viewer;
+  const { view } = controls;
+  picture.update(seconds, view ? controls.focus : backdrop.focus, staging.isStill);
   staging.update(seconds, stage.camera, (id, out) => view?.pose(id, out) === true);
-  const ears = stage.camera.getWorldPosition(EARS);
-  voice.update(performance.now(), ears, stage.camera.getWorldDirection(AHEAD));
 }
 
-function updateLabels({ view, headset, scene, stage }: Viewer, nowMs: number): void {
+function updateLabels({ controls: { view, headset }, scene, stage }: Viewer, nowMs: number): void {
   if (!headset) return scene.updateLabels(nowMs, stage.camera, view?.world.avatarId);
   scene.labels.hide(nowMs);
   headset.write(view?.world.avatarId);
 }
 
 function updateFigures(viewer: Viewer, frameMs: number): void {
-  const { view, screens, ui, project, hud, past, figures } = viewer;
-  if (!view) return;
-  const { world } = view;
+  const { controls, screens, ui, project, hud, past, figures } = viewer;
+  const world = controls.view?.world;
+  if (!world) return;
   screens.update(world.screen);
   ui?.update(project);
   hud.connection.update(world.status, world.connection);

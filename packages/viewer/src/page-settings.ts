@@ -1,4 +1,4 @@
-import type { Actions, InputCollector, IntroCard, KeyBar, Sounds } from "@nowcast/page";
+import type { IntroCard, KeyBar, Sounds, WorldControls } from "@nowcast/page";
 import type { Picture } from "./scene/picture.js";
 import type { Settings } from "./settings.js";
 
@@ -6,8 +6,7 @@ import type { Settings } from "./settings.js";
 export interface SettingsParts {
   readonly settings: Settings;
   readonly picture: Picture;
-  readonly inputs: InputCollector;
-  readonly actions: Actions;
+  readonly controls: WorldControls;
   readonly keyBar: KeyBar;
   readonly intro: IntroCard;
   readonly sounds: Sounds;
@@ -15,7 +14,8 @@ export interface SettingsParts {
 
 /** Applies the current settings to the page. */
 export function applySettings(page: SettingsParts): void {
-  const { settings, picture, inputs, actions, keyBar, intro, sounds } = page;
+  const { settings, picture, controls, keyBar, intro, sounds } = page;
+  const { inputs, actions } = controls;
   const { invertLook, lookSpeed, sound, volume, keymap } = settings;
   picture.applySettings();
   inputs.invertLook = invertLook;

@@ -1,6 +1,6 @@
 import { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
-import { browserIdentity, joinWorld, tabSeat, type World } from "nowcast/world";
+import { browserIdentity, joinWorld, tabSeat } from "nowcast/world";
 import type { Settings } from "./settings.js";
 import type { WorldEvents } from "./world-events.js";
 
@@ -24,7 +24,7 @@ export interface VisitParts {
   /** Removes everything that is shown of a world. */
   clear(): void;
   /** Called when the page begins to join a world. */
-  began(world: World): void;
+  began(view: WorldView): void;
 }
 
 /** The stay in the world of a room, from entering to leaving. */
@@ -71,7 +71,7 @@ export class Visit {
     this.view = new WorldView(world, { scene });
     this.#end = new AbortController();
     events.follow(world, this.#end.signal);
-    this.#page.began(world);
+    this.#page.began(this.view);
   }
 
   /** Applies settings that differ from those `before`; joins the world again only if necessary. */

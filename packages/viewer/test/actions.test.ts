@@ -1,4 +1,5 @@
-import { Actions, promptFor, readBindings } from "@nowcast/page";
+import { promptFor } from "@nowcast/page";
+import { Actions, readBindings } from "@nowcast/page/internal";
 import { describe, expect, it } from "vitest";
 import {
   type ActionSource,

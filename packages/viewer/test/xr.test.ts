@@ -1,4 +1,4 @@
-import { Gyroscope } from "@nowcast/page/gyroscope";
+import { Gyroscope } from "@nowcast/page/internal";
 import { describe, expect, it } from "vitest";
 import { lookOf } from "../../page/src/input/gyroscope.js";
 import { Dash, traceArc } from "../../page/src/xr/teleport.js";

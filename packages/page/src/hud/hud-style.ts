@@ -24,6 +24,11 @@ p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
 .crowd { pointer-events: auto; max-height: 50cqh; overflow: auto; }
 .crowd li { display: flex; gap: 8px; align-items: center; justify-content: space-between; padding: 3px 0; }
 .crowd button { padding: 3px 10px; }
+.crowd label { display: block; padding: 3px 0; }
+.crowd .gyroscope { display: none; }
+:host(.touching) .crowd .gyroscope { display: block; }
+.crowd li.speaking span { color: #8fe0a8; }
+.crowd input { width: auto; opacity: 1; }
 button[aria-pressed=true] { background: #2a7f86; }
 .middle { position: absolute; top: 18%; left: 50%; translate: -50% 0; display: grid; gap: 8px; justify-items: center;
   width: 90%; }

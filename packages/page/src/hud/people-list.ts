@@ -14,8 +14,8 @@ export interface PersonChoice {
 /** The parts of the page that the list needs. */
 export interface PeopleListPage {
   readonly world: Pick<World, "players" | "playerId"> | undefined;
-  /** Turns the camera to the avatar of a player. Without this function, the lines have no button for it. */
-  find?(player: number): void;
+  /** Turns the camera to the avatar of a player. */
+  find(player: number): void;
   /** Called when the user mutes or blocks a player, or takes it back. */
   choose(player: number, choice: Readonly<PersonChoice>): void;
   say(text: string): void;
@@ -108,12 +108,9 @@ export class PeopleList {
     line.dataset["player"] = String(player);
     line.append(document.createElement("span"));
     if (isOwn) return line;
-    if (this.#page.find) {
-      const find = createButton(pageTexts.find);
-      find.addEventListener("click", () => this.#page.find?.(player));
-      line.append(find);
-    }
-    line.append(this.#createSwitch(player, "isMuted"), this.#createSwitch(player, "isBlocked"));
+    const find = createButton(pageTexts.find);
+    find.addEventListener("click", () => this.#page.find(player));
+    line.append(find, this.#createSwitch(player, "isMuted"), this.#createSwitch(player, "isBlocked"));
     return line;
   }
 

@@ -2,32 +2,26 @@ import type { Binding } from "nowcast/internal";
 import type { World } from "nowcast/world";
 import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
+import type { Command } from "../input/input-collector.js";
 import { UNMOVED } from "../input/keymap.js";
 import { peopleIn } from "../people.js";
 import { pageTexts } from "../texts.js";
+import { passesVoices, type VoiceElements } from "../voice/voice-toggle.js";
 import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
+import type { ControlsDisplay, DisplayListener } from "./controls-display.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
 import { hasWalkers, KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
-import { readTold, wordOf } from "./screen-text.js";
+import { wordOf } from "./screen-text.js";
 import { ScreenTexts } from "./screen-texts.js";
 import { onTouchButton, TouchButtons } from "./touch-buttons.js";
+import { followLines, type LinesDisplay } from "./world-lines.js";
 
 const NOTICE_MS = 8_000;
-/** Colour of the names in the chat. */
+/** Colour of the names in the chat on a page without `WorldControls`. */
 const NAME_COLOR = 0x8e5aa8;
-
-/** Receives the input of the display's own elements. */
-export interface HudListener {
-  /** A button of an action was pressed or released; the trigger is that of `buttonOf`. */
-  press(trigger: string): void;
-  release(trigger: string): void;
-  jump(isDown: boolean): void;
-  /** The keyboard and the thumbs return to the world, for example because a line of chat was sent. */
-  done(): void;
-}
 
 /**
  * The texts over a world's picture: people, score, clock, message, prompts, chat, connection, controls, and buttons to
@@ -35,13 +29,15 @@ export interface HudListener {
  * this package that any display can use: {@link ScreenTexts}, {@link ChatPanel}, {@link PeopleList}, {@link KeyBar},
  * {@link Highlights}, {@link ConnectionBanner} and {@link TouchButtons}.
  */
-export class WorldHud {
+export class WorldHud implements ControlsDisplay, LinesDisplay {
   readonly element = document.createElement("div");
   /** Elements for a stick under the thumb. */
   readonly stick = part("div", "stick");
   readonly knob = part("div", "knob");
-  /** Receives touches of buttons; `WorldControls` sets it. */
-  listener: HudListener | undefined;
+  readonly voice: VoiceElements;
+  readonly gyroscope = checkbox();
+  /** Receives presses of buttons; `WorldControls` sets it. */
+  listener: DisplayListener | undefined;
   readonly chat: ChatPanel;
   readonly peopleList: PeopleList;
   readonly highlights: Highlights;
@@ -58,6 +54,8 @@ export class WorldHud {
   readonly #fill = document.createElement("div");
   readonly #touch = part("div", "touch");
   readonly #help = part("div", "panel help");
+  readonly #voiceOption: HTMLElement;
+  #labels: ReadonlyMap<string, string> = new Map();
   #promptText = "";
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -96,14 +94,15 @@ export class WorldHud {
       { panel: people, list: peopleLines, toggle: this.#toggle },
       {
         world,
-        choose: () => undefined,
+        find: (player) => this.listener?.find(player),
+        choose: (player, choice) => this.listener?.choose(player, choice),
         say: (text) => this.say(text),
       },
     );
     this.#keys = new KeyBar(
       { bar: this.#help, toggle: helpToggle },
       () => undefined,
-      () => this.toggleHelp(),
+      () => this.run("help"),
     );
     const [chat, log, form, input] = createChat();
     this.chat = new ChatPanel(
@@ -123,7 +122,14 @@ export class WorldHud {
     this.#meter.append(this.#fill);
     this.stick.append(this.knob);
     board.append(score, clock);
-    people.append(peopleLines);
+    const microphone = button("panel");
+    microphone.textContent = pageTexts.microphone;
+    microphone.hidden = true;
+    this.voice = { toggle: checkbox(), microphone, list: part("ul", "") };
+    this.#voiceOption = option(this.voice.toggle, pageTexts.voiceOn);
+    const lookOption = option(this.gyroscope, pageTexts.gyroscope);
+    lookOption.className = "gyroscope";
+    people.append(peopleLines, this.#voiceOption, this.voice.list, lookOption);
     const stickHint = part("p", "stick-hint");
     stickHint.textContent = pageTexts.walk;
     stickHint.setAttribute("aria-label", pageTexts.stick);
@@ -133,13 +139,12 @@ export class WorldHud {
       part("div", "middle"),
       part("div", "low"),
     ];
-    top.append(this.#toggle, board, helpToggle);
+    top.append(this.#toggle, board, microphone, helpToggle);
     said.append(line, this.#notice, list, people);
     middle.append(banner, message);
     low.append(prompt, this.#prompts, slots, chat);
     root.append(flash, this.stick, top, said, middle, this.#meter, this.#help, stickHint, this.#touch, low);
     container.append(this.element);
-    this.#showTouch(window.matchMedia("(pointer: coarse)").matches);
     this.#listen();
     this.setActions([]);
     this.#showPeople();
@@ -167,16 +172,25 @@ export class WorldHud {
     return this.chat.latest;
   }
 
-  openChat(): void {
-    this.chat.open();
+  /** Carries out a command of the page: opens the chat, or shows the keys. */
+  run(command: Command): void {
+    if (command === "chat") this.chat.open();
+    else if (command === "help") this.#keys.flip();
   }
 
-  toggleHelp(): void {
-    this.#keys.flip();
+  /** The label of an action. */
+  labelOf(action: string): string {
+    return this.#labels.get(action) ?? wordOf(action);
+  }
+
+  colorOf(avatar: number | undefined): number {
+    return this.listener?.colorOf(avatar) ?? NAME_COLOR;
   }
 
   /** Sets the actions for the list of controls and for the buttons to touch. */
   setActions(bindings: readonly Binding[]): void {
+    this.#labels = new Map(bindings.map(({ action, label }) => [action, label]));
+    this.#voiceOption.hidden = !passesVoices(this.#world.definition);
     this.#keys.hasWalkers = hasWalkers(this.#world);
     this.#keys.define(bindings, UNMOVED, lookHints());
     this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
@@ -207,8 +221,6 @@ export class WorldHud {
   #listen(): void {
     const world = this.#world;
     const { signal } = this.#abort;
-    const touched = ({ pointerType }: PointerEvent): void => this.#showTouch(pointerType === "touch");
-    window.addEventListener("pointerdown", touched, { capture: true, signal });
     const options = { signal };
     for (const type of ["joined", "renamed", "left"] as const) {
       world.on(type, () => this.#showPeople(), options);
@@ -216,9 +228,6 @@ export class WorldHud {
     world.on("screen", () => this.#showScreen(), options);
     world.on("status", () => this.#showStatus(), options);
     world.on("snapshot", () => this.connection.update(world.status, world.connection), options);
-    world.on("notice", ({ text }) => this.say(text), options);
-    world.on("missed", ({ lines }) => this.chat.addEvent(pageTexts.linesMissed(lines)), options);
-    world.on("unsaid", ({ text, reason }) => this.chat.addEvent(pageTexts.unsaid(text, reason)), options);
     world.on(
       "error",
       ({ error, retryInMs }) => {
@@ -228,33 +237,11 @@ export class WorldHud {
       },
       options,
     );
-    world.on(
-      "refused",
-      ({ action, reason, request }) => {
-        if (request === undefined) this.say(pageTexts.refused(wordOf(action), reason));
-      },
-      options,
-    );
-    world.on(
-      "event",
-      ({ name, payload }) => {
-        if (this.highlights.handleEvent(name, payload)) return;
-        const told = name === "tell" ? readTold(payload) : undefined;
-        if (told !== undefined) this.chat.addEvent(told);
-      },
-      options,
-    );
-    world.on(
-      "chat",
-      ({ from, name, text }) => {
-        if (!this.peopleList.isBlocked(from)) this.chat.add(name, NAME_COLOR, text);
-      },
-      options,
-    );
+    followLines(world, this, signal);
   }
 
   /** Buttons to touch show their actions themselves, so there are no prompts for keys beside them. */
-  #showTouch(isTouching: boolean): void {
+  setTouching(isTouching: boolean): void {
     this.element.classList.toggle("touching", isTouching);
   }
 
@@ -277,7 +264,7 @@ export class WorldHud {
   #chatButton(): HTMLElement {
     const chat = button("");
     chat.textContent = pageTexts.chat;
-    chat.addEventListener("click", () => this.openChat());
+    chat.addEventListener("click", () => this.listener?.do("chat"));
     return chat;
   }
 
@@ -322,6 +309,19 @@ function button(classes: string): HTMLButtonElement {
   const made = part("button", classes);
   made.type = "button";
   return made;
+}
+
+function checkbox(): HTMLInputElement {
+  const made = document.createElement("input");
+  made.type = "checkbox";
+  return made;
+}
+
+/** A checkbox with its text. */
+function option(box: HTMLInputElement, text: string): HTMLElement {
+  const label = document.createElement("label");
+  label.append(box, ` ${text}`);
+  return label;
 }
 
 function keyLine(key: string, text: string): HTMLElement {

@@ -50,13 +50,22 @@ export interface HeadsetComfort {
 }
 
 /** The page in which a headset shows a world. */
-export interface HeadsetPage {
+export interface HeadsetStage {
   readonly renderer: WebGLRenderer;
   /** The root of the picture, to which hands and texts are added. */
   readonly root: Object3D;
-  readonly camera: PerspectiveCamera;
   /** The parent of the camera, which becomes the floor of the user's room. */
   readonly rig: Object3D;
+  readonly comfort: HeadsetComfort;
+  /** The texts of the panel above the left wrist, besides the world's screen. */
+  readonly texts: Pick<PanelContents, "chat" | "notice">;
+  /** Called when the headset has stopped. */
+  ended?(): void;
+}
+
+/** The page of a headset: its stage, and the parts of its controls. */
+export interface HeadsetPage extends HeadsetStage {
+  readonly camera: PerspectiveCamera;
   /** The drawn entities of the world. */
   readonly scene: WorldScene;
   /** The current world. A page that joins again has another world afterwards. */
@@ -65,12 +74,8 @@ export interface HeadsetPage {
   readonly inputs: InputCollector;
   /** Its `yaw` follows the head. */
   readonly orbit: OrbitCamera;
-  readonly comfort: HeadsetComfort;
-  /** The texts of the panel above the left wrist, besides the world's screen. */
-  readonly texts: Pick<PanelContents, "chat" | "notice">;
   /** Called for the button of the right stick. */
-  flipMicrophone?(): void;
-  /** Called when the headset has stopped. */
+  flipMicrophone(): void;
   ended(): void;
 }
 
@@ -273,7 +278,7 @@ export class Headset {
       hand.wasSecond = input.second;
       // The button of the left stick means running.
       const speaks = input.side === "right" && input.stickPressed;
-      if (speaks && !hand.spoke) this.#page.flipMicrophone?.();
+      if (speaks && !hand.spoke) this.#page.flipMicrophone();
       hand.spoke = speaks;
     }
     this.#grasp.update(this.#nowMs);

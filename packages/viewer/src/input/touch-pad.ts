@@ -1,5 +1,5 @@
-import { type Devices, type InputCollector, TouchButtons } from "@nowcast/page";
-import { onTouchButton } from "@nowcast/page/internal";
+import { TouchButtons } from "@nowcast/page";
+import { type ControlsDisplay, onTouchButton } from "@nowcast/page/internal";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
@@ -9,29 +9,20 @@ const BUTTONS_A_ROW = 3;
 /** The buttons of the page for thumbs, which are shown while the user touches the screen. */
 export class TouchPad {
   readonly #canvas: HTMLCanvasElement;
-  readonly #devices: Devices;
   readonly #pad = element("touch", HTMLElement);
   readonly #actions: TouchButtons;
   #rows: number | undefined;
 
-  /** `onTouching` is called when the user changes from touch to other devices, or back. */
-  constructor(canvas: HTMLCanvasElement, inputs: InputCollector, devices: Devices, onTouching: () => void) {
+  /** The buttons are passed to the listener of `display`. */
+  constructor(canvas: HTMLCanvasElement, display: Pick<ControlsDisplay, "listener">) {
     this.#canvas = canvas;
-    this.#devices = devices;
     this.#actions = new TouchButtons(element("touch-actions", HTMLElement), {
-      press: (trigger) => inputs.press(trigger),
-      lift: (trigger) => inputs.lift(trigger),
+      press: (trigger) => display.listener?.press(trigger),
+      lift: (trigger) => display.listener?.release(trigger),
     });
-    const jump = (isDown: boolean) => () => {
-      inputs.touch.jump = isDown;
-    };
+    const jump = (isDown: boolean) => () => display.listener?.jump(isDown);
     onTouchButton(element("touch-jump", HTMLElement), jump(true), jump(false));
-    element("touch-chat", HTMLElement).addEventListener("click", () => inputs.do("chat"));
-    devices.onTouching = () => {
-      this.#show();
-      onTouching();
-    };
-    this.#show();
+    element("touch-chat", HTMLElement).addEventListener("click", () => display.listener?.do("chat"));
   }
 
   /** Sets the buttons for the world's actions. */
@@ -45,18 +36,17 @@ export class TouchPad {
     this.#setRows(this.#actions.mark(offered, possible));
   }
 
+  show(touching: boolean): void {
+    this.#pad.hidden = !touching;
+    document.body.classList.toggle("touching", touching);
+    this.#canvas.setAttribute("aria-label", touching ? words.canvasTouch : words.canvas);
+  }
+
   /** Tells the style how much room this number of buttons takes. */
   #setRows(buttons: number): void {
     const rows = Math.ceil(buttons / BUTTONS_A_ROW);
     if (rows === this.#rows) return;
     this.#rows = rows;
     document.body.style.setProperty("--action-rows", String(rows));
-  }
-
-  #show(): void {
-    const { touching } = this.#devices;
-    this.#pad.hidden = !touching;
-    document.body.classList.toggle("touching", touching);
-    this.#canvas.setAttribute("aria-label", touching ? words.canvasTouch : words.canvas);
   }
 }

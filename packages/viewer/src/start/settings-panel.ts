@@ -16,7 +16,6 @@ export class SettingsPanel {
   readonly #volume = element("set-volume", HTMLInputElement);
   readonly #look = element("set-look", HTMLInputElement);
   readonly #invert = element("set-invert", HTMLInputElement);
-  readonly #gyroscope = element("set-gyroscope", HTMLInputElement);
   readonly #vrWalk = element("set-vr-walk", HTMLInputElement);
   readonly #vrSmoothTurn = element("set-vr-turn", HTMLInputElement);
   readonly #vrVignette = element("set-vr-vignette", HTMLInputElement);
@@ -36,7 +35,6 @@ export class SettingsPanel {
       onLeave();
     });
     this.#dialog.addEventListener("change", () => this.#apply());
-    this.#gyroscope.addEventListener("change", () => void this.#lookAround());
     this.#dialog.addEventListener("click", (event) => {
       // A click outside of the dialog is reported as a click on the dialog element itself.
       if (event.target === this.#dialog) this.#dialog.close();
@@ -60,14 +58,9 @@ export class SettingsPanel {
     this.#vrSmoothTurn.checked = settings.vrSmoothTurn;
     this.#vrVignette.checked = settings.vrVignette;
     this.#outfit.show(settings.outfit);
-    this.#keys.show(settings.keymap, this.#viewer.actions.bindings);
+    this.#keys.show(settings.keymap, this.#viewer.controls.actions.bindings);
     element("set-about", HTMLElement).textContent = this.#viewer.picture.describeMachine();
     this.#dialog.showModal();
-  }
-
-  /** This setting is not stored for the next visit, because a phone asks again on each visit and requires a tap. */
-  async #lookAround(): Promise<void> {
-    this.#gyroscope.checked = await this.#viewer.gyroscope.set(this.#gyroscope.checked);
   }
 
   #apply(): void {

@@ -154,13 +154,6 @@ export const ENGLISH = {
   looking: "Looking",
   speed: "Speed",
   invert: "Invert up and down",
-  gyroscope: "Look around by moving the device",
-  gyroscopeStates: {
-    refused:
-      "The page cannot read how this device is held: allow motion sensors for this page, and try again.",
-    silent: "This device does not report how it is held.",
-    insecure: "Looking around by moving the device needs an encrypted page (https).",
-  },
   headset: "Headset",
   enterVr: "Enter VR",
   vrStates: {
@@ -174,8 +167,6 @@ export const ENGLISH = {
   vrSmoothTurn: "Turn smoothly instead of in steps",
   vrVignette: "See less while being moved",
   voice: "Voice",
-  voiceOn: "Hear people nearby",
-  voiceMicrophone: "Microphone",
   leaveRoom: "Leave the room",
   done: "Done",
   machine: (quality: string, renderer: string) => `Picture: ${quality} on ${renderer}`,

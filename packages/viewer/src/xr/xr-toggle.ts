@@ -1,9 +1,7 @@
-/** "Enter VR" on the page. The other modules for a headset are loaded when the user enters. */
-import { beginHeadset } from "@nowcast/page/internal";
+/** "Enter VR" on the page. */
 import { element } from "../dom.js";
 import type { Viewer } from "../viewer.js";
 import { words } from "../words.js";
-import { headsetPageOf, showInHeadset } from "./headset-page.js";
 
 /** Whether the user can enter with a headset; if not, the reason. */
 export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
@@ -43,14 +41,25 @@ export class XrToggle {
   }
 
   async #flip(): Promise<void> {
-    const viewer = this.#viewer;
-    if (viewer.headset) return viewer.headset.end();
+    const { controls, stage, settings, chat, hud } = this.#viewer;
+    if (controls.headset) return controls.headset.end();
     if (this.#isBusy) return;
     this.#isBusy = true;
+    const { renderer, scene: root, rig } = stage;
     try {
-      showInHeadset(viewer, await beginHeadset(headsetPageOf(viewer)));
+      await controls.enterHeadset({
+        ...{ renderer, root, rig },
+        get comfort() {
+          const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
+          return { walks, turnsSmoothly, narrows };
+        },
+        get texts() {
+          return { chat: chat.latest, notice: hud.notices };
+        },
+        ended: () => stage.resize(),
+      });
     } catch (error) {
-      viewer.hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
+      hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
     } finally {
       this.#isBusy = false;
     }

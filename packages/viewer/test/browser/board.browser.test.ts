@@ -49,7 +49,7 @@ async function enter(room: string, options: Partial<VisitorOptions> = {}): Promi
   const { page } = visitor;
   await waitFor("the card", () => page.locator("#intro").isVisible());
   await page.evaluate(() => window.nowcast.viewer.intro.hide());
-  await waitFor("an offer", () => page.evaluate(() => window.nowcast.viewer.actions.offered.length > 0));
+  await waitFor("an offer", () => page.evaluate(() => window.nowcast.viewer.controls.actions.offered.length > 0));
   return visitor;
 }
 
@@ -59,9 +59,9 @@ it("dragging_the_mouse_over_the_board_draws_a_line", async () => {
   const { mouse } = page;
   await mouse.move(330, 170);
   await waitFor("a tile under the mouse", () =>
-    page.evaluate(() => window.nowcast.viewer.actions.offered.some(({ action }) => action === "draw")),
+    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw")),
   );
-  const yaw = await page.evaluate(() => window.nowcast.viewer.camera.yaw);
+  const yaw = await page.evaluate(() => window.nowcast.viewer.controls.camera.yaw);
   await mouse.down();
   await waitFor("the first tile", async () => (await drawn(page)) > 0);
   for (let x = 340; x <= 470; x += 10) {
@@ -70,7 +70,7 @@ it("dragging_the_mouse_over_the_board_draws_a_line", async () => {
   }
   await waitFor("a line", async () => (await drawn(page)) > 2);
   await mouse.up();
-  expect(await page.evaluate(() => window.nowcast.viewer.camera.yaw), "drawing does not turn").toBe(yaw);
+  expect(await page.evaluate(() => window.nowcast.viewer.controls.camera.yaw), "drawing does not turn").toBe(yaw);
   expect(visitor.errors).toEqual([]);
   await visitor.leave();
 });
@@ -90,7 +90,7 @@ it("a_finger_on_the_board_draws_and_a_finger_beside_it_looks", async () => {
   }
   await waitFor("a line", async () => (await drawn(page)) > 2);
   await send("touchEnd");
-  const look = () => page.evaluate(() => window.nowcast.viewer.camera.yaw);
+  const look = () => page.evaluate(() => window.nowcast.viewer.controls.camera.yaw);
   const turn = async (from: number, to: number) => {
     const yaw = await look();
     for (let x = from; x <= to; x += 10) {
@@ -115,7 +115,7 @@ it("the_keyboard_alone_turns_looks_up_and_draws", async () => {
   const { page } = visitor;
   const look = () =>
     page.evaluate(() => {
-      const { yaw, pitch } = window.nowcast.viewer.camera;
+      const { yaw, pitch } = window.nowcast.viewer.controls.camera;
       return { yaw, pitch };
     });
   const before = await look();
@@ -130,7 +130,7 @@ it("the_keyboard_alone_turns_looks_up_and_draws", async () => {
   await waitFor("a look up", async () => (await look()).pitch < before.pitch - 0.05);
   await page.keyboard.up("PageUp");
   await waitFor("a tile ahead", () =>
-    page.evaluate(() => window.nowcast.viewer.actions.offered.some(({ action }) => action === "draw")),
+    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw")),
   );
   await page.keyboard.press("KeyV");
   await waitFor("a tile", async () => (await drawn(page)) > 0);

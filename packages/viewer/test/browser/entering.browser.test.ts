@@ -66,7 +66,7 @@ it("goal_and_first_steps_are_shown_on_entry_and_by_a_question_mark", async () =>
 it("camera_begins_in_the_direction_in_which_the_world_places_the_avatar", async () => {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "capture-the-flag" });
   const { page } = visitor;
-  const yaw = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.camera.yaw);
+  const yaw = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.controls.camera.yaw);
   // The first player is red, and red looks along +X.
   await waitFor("the direction", async () => Math.abs((await yaw()) + Math.PI / 2) < 0.01);
   const stepOf = (): Promise<number> => page.evaluate(() => window.nowcast.world!.avatar!.position[0]);
@@ -157,7 +157,7 @@ it("a_function_moves_to_another_key_and_the_hints_name_the_key", async () => {
   await page.keyboard.press("Escape");
   expect(await page.locator("#hints kbd").first().textContent()).toBe("I");
   await page.evaluate(() => document.getElementById("world")!.focus());
-  const forward = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.inputs.combine().forward);
+  const forward = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.controls.inputs.combine().forward);
   await page.keyboard.down("KeyW");
   expect(await forward()).toBe(0);
   await page.keyboard.up("KeyW");

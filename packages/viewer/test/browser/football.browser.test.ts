@@ -63,9 +63,9 @@ function play(): void {
     const [behindX, behindZ] = [x - 0.8 * towardX + towardZ * around, z - 0.8 * towardZ - towardX * around];
     const [aheadX, aheadZ] = isReady ? [towardX, towardZ] : [behindX, behindZ];
     const metres = Math.hypot(behindX, behindZ);
-    viewer.camera.yaw = Math.atan2(-aheadX, -aheadZ);
-    viewer.inputs.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
-    viewer.inputs.touch.run = metres > 5;
+    viewer.controls.camera.yaw = Math.atan2(-aheadX, -aheadZ);
+    viewer.controls.inputs.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
+    viewer.controls.inputs.touch.run = metres > 5;
     // After this time the server has received the turn.
     if (!isReady || nearMs < 700) return;
     nearSinceMs = nowMs;

@@ -45,7 +45,7 @@ async function enterHeadset({ page }: Visitor, yaw: number): Promise<void> {
   const button = page.locator("#vr-enter");
   await waitFor("the button", () => button.isVisible());
   await button.click();
-  await waitFor("the headset", () => page.evaluate(() => window.nowcast.viewer.headset !== undefined));
+  await waitFor("the headset", () => page.evaluate(() => window.nowcast.viewer.controls.headset !== undefined));
   await page.evaluate((angle) => {
     window.headset.quaternion.set(0, Math.sin(angle / 2), 0, Math.cos(angle / 2));
   }, yaw);
@@ -86,7 +86,7 @@ async function squeeze({ page }: Visitor, side: Side, isClosed: boolean): Promis
 /** Position and quaternion of the local player's wrist. */
 function ownWrist({ page }: Visitor, side: Side): Promise<number[] | undefined> {
   return page.evaluate((which) => {
-    const wrist = window.nowcast.viewer.headset?.wristOf(which);
+    const wrist = window.nowcast.viewer.controls.headset?.wristOf(which);
     return wrist && [wrist.x, wrist.y, wrist.z, wrist.qx, wrist.qy, wrist.qz, wrist.qw];
   }, side);
 }
@@ -149,7 +149,7 @@ async function rests(visitor: Visitor): Promise<void> {
 /** Waits until a hand that closes would grab something. */
 async function isOffered({ page }: Visitor): Promise<void> {
   await waitFor("something to grab", () =>
-    page.evaluate(() => window.nowcast.viewer.actions.offered.some(({ action }) => action === "grab")),
+    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "grab")),
   );
 }
 
@@ -218,7 +218,7 @@ it("puts one where an arc leads", async () => {
     ben.page.evaluate((y) => window.headset.controllers.right!.updateAxes("thumbstick", 0, y), up);
   await push(-1);
   const landing = await waitFor("a place to stand", () =>
-    ben.page.evaluate(() => window.nowcast.viewer.headset!.landing),
+    ben.page.evaluate(() => window.nowcast.viewer.controls.headset!.landing),
   );
   expect(Math.hypot(landing.x - x, landing.z - z)).toBeGreaterThan(2);
   await push(0);
@@ -260,12 +260,12 @@ it("leaves no frozen hands of a headset that stops or is taken off", async () =>
   await waitFor("Ada's hands to vanish", async () => (await seenBy(ben)).length === 0, 15_000);
   const { page } = ben;
   await page.evaluate(() => document.getElementById("vr-enter")!.click());
-  await waitFor("the page", () => page.evaluate(() => window.nowcast.viewer.headset === undefined));
+  await waitFor("the page", () => page.evaluate(() => window.nowcast.viewer.controls.headset === undefined));
   const isAsBefore = () =>
     page.evaluate(() => {
       const { viewer } = window.nowcast;
       const { renderer, rig, camera } = viewer.stage;
-      const metres = camera.getWorldPosition(rig.position.clone()).distanceTo(viewer.own! as never);
+      const metres = camera.getWorldPosition(rig.position.clone()).distanceTo(viewer.controls.actor! as never);
       return (
         !renderer.xr.isPresenting &&
         rig.position.length() === 0 &&

@@ -35,7 +35,7 @@ interface Look {
 
 function lookOf(page: Page): Promise<Look> {
   return page.evaluate(() => {
-    const { yaw, pitch } = window.nowcast.viewer.camera;
+    const { yaw, pitch } = window.nowcast.viewer.controls.camera;
     return { yaw, pitch };
   });
 }
@@ -50,7 +50,7 @@ async function hold(page: Page, key: string, what: string, condition: () => Prom
 async function enter(room: string): Promise<Visitor> {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room, viewport: VIEWPORT });
   const { page } = visitor;
-  await waitFor("the local avatar", () => page.evaluate(() => window.nowcast.viewer.own !== undefined));
+  await waitFor("the local avatar", () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined));
   // Any key closes the card of the world.
   await page.keyboard.press("Escape");
   await waitFor("no card", () => page.locator("#intro").isHidden());
@@ -59,7 +59,7 @@ async function enter(room: string): Promise<Visitor> {
 
 const offers = (page: Page, wanted: string): Promise<boolean> =>
   page.evaluate(
-    (wanted) => window.nowcast.viewer.actions.offered.some(({ action }) => action === wanted),
+    (wanted) => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === wanted),
     wanted,
   );
 

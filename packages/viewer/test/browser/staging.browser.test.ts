@@ -96,7 +96,7 @@ beforeAll(async () => {
   page = await context.newPage();
   await page.goto(`${server.url}/r/stage?name=Ada&quality=low&enter=1`);
   await page.locator('[data-panel="book"]').waitFor({ timeout: 240_000 });
-  await waitFor("an avatar", () => page.evaluate(() => window.nowcast.viewer.own !== undefined), PATIENCE_MS);
+  await waitFor("an avatar", () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined), PATIENCE_MS);
 });
 
 afterAll(async () => {
@@ -107,14 +107,15 @@ afterAll(async () => {
 
 const camera = () =>
   page.evaluate(() => {
-    const { camera, stage } = window.nowcast.viewer;
+    const { controls, stage } = window.nowcast.viewer;
+    const { camera } = controls;
     const { x, y, z } = stage.camera.position;
     return { mode: camera.rules?.mode, nearness: camera.nearness, at: [x, y, z] };
   });
 
 const own = () =>
   page.evaluate(() => {
-    const { x, y, z, id } = window.nowcast.viewer.own ?? { x: 0, y: 0, z: 0, id: 0 };
+    const { x, y, z, id } = window.nowcast.viewer.controls.actor ?? { x: 0, y: 0, z: 0, id: 0 };
     return { x, y, z, id };
   });
 
@@ -187,7 +188,7 @@ it("the_camera_of_a_world_is_in_the_head_at_a_place_or_behind_the_avatar", async
   const pitch = () =>
     page.evaluate(() => {
       const { viewer } = window.nowcast;
-      viewer.camera.pitch = -0.8;
+      viewer.controls.camera.pitch = -0.8;
       return viewer.view?.world.avatar?.attributes["pitch"];
     });
   await waitFor(
@@ -211,7 +212,7 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await waitFor("the speed", async () => (await attribute("speed")) === 2, PATIENCE_MS);
   await page.keyboard.down("s");
   const walked = await page.evaluate(async () => {
-    const place = () => ({ ...(window.nowcast.viewer.own ?? { x: 0, z: 0 }), at: performance.now() });
+    const place = () => ({ ...(window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 }), at: performance.now() });
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     await wait(700);
     const from = place();
@@ -227,9 +228,9 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await page.keyboard.down("w");
   const movedM = () =>
     page.evaluate(async () => {
-      const { x, z } = window.nowcast.viewer.own ?? { x: 0, z: 0 };
+      const { x, z } = window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 };
       await new Promise((resolve) => setTimeout(resolve, 500));
-      const { x: thenX, z: thenZ } = window.nowcast.viewer.own ?? { x: 9, z: 9 };
+      const { x: thenX, z: thenZ } = window.nowcast.viewer.controls.actor ?? { x: 9, z: 9 };
       return Math.hypot(thenX - x, thenZ - z);
     });
   // The last correction is still shown gradually. An avatar that is not frozen walks three metres in this time.
@@ -251,7 +252,7 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await page.keyboard.up("d");
   expect(Math.abs((await seated())!.x - (await own()).x)).toBeLessThan(1.5);
   await page.evaluate(() => {
-    window.nowcast.viewer.camera.pitch = 0.4;
+    window.nowcast.viewer.controls.camera.pitch = 0.4;
   });
   await waitFor("the camera above", async () => (await camera()).at[1]! > 2, PATIENCE_MS);
   await page.screenshot({ path: join(SCREENSHOTS, "staging-cart.png") });

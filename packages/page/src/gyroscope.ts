@@ -1,3 +1,0 @@
-/** Looking around by moving the device. */
-
-export { Gyroscope } from "./input/gyroscope.js";

@@ -1,0 +1,47 @@
+import type { Binding } from "nowcast/internal";
+import type { Command } from "../input/input-collector.js";
+import type { VoiceElements } from "../voice/voice-toggle.js";
+import type { PeopleList, PersonChoice } from "./people-list.js";
+
+/** Receives the input of a display's own elements. */
+export interface DisplayListener {
+  /** A button of an action was pressed or released; the trigger is that of `buttonOf`. */
+  press(trigger: string): void;
+  release(trigger: string): void;
+  jump(isDown: boolean): void;
+  do(command: Command): void;
+  /** The keyboard and the thumbs return to the world, for example because a line of chat was sent. */
+  done(): void;
+  /** Turns the camera to the avatar of a player. */
+  find(player: number): void;
+  /** The colour of an avatar. */
+  colorOf(avatar: number | undefined): number;
+  /** The user mutes or blocks a player, or takes it back. */
+  choose(player: number, choice: Readonly<PersonChoice>): void;
+}
+
+/** The display of a page with `WorldControls`. `WorldHud` is one. */
+export interface ControlsDisplay {
+  /** Receives presses of the display's buttons; `WorldControls` sets it. */
+  listener: DisplayListener | undefined;
+  /** The stick under the thumb. */
+  readonly stick: HTMLElement;
+  readonly knob: HTMLElement;
+  readonly voice: VoiceElements;
+  /** A checkbox by which the user looks around by moving the device. */
+  readonly gyroscope: HTMLInputElement;
+  /** The list of people, whose choices also apply to voices. */
+  readonly peopleList: Pick<PeopleList, "choices" | "isBlocked">;
+  /** Carries out a command of the page, such as `chat`. */
+  run(command: Command): void;
+  /** Shows a line for some seconds. */
+  say(text: string): void;
+  /** Sets the world's actions, for the list of controls and for the buttons to touch. */
+  setActions(bindings: readonly Binding[]): void;
+  /** Shows the actions that have a target now, and those that are possible without one. */
+  setPrompts(offers: readonly Binding[], others: readonly Binding[]): void;
+  /** Shows the charge of an action, 0 to 1; `undefined` hides it. */
+  setCharge(share: number | undefined): void;
+  /** The user changes from touch to other devices, or back. */
+  setTouching(isTouching: boolean): void;
+}

@@ -1,0 +1,153 @@
+import {
+  type ChatPanel,
+  type EmoteMenu,
+  type Highlights,
+  type IntroCard,
+  type KeyBar,
+  type PeopleList,
+  promptFor,
+  type WorldControls,
+} from "@nowcast/page";
+import {
+  buttonOf,
+  type Command,
+  type ControlsDisplay,
+  type DisplayListener,
+  hasWalkers,
+  helpLines,
+  type LinesDisplay,
+  promptedActions,
+  touchHelpLines,
+} from "@nowcast/page/internal";
+import type { WorldScene } from "@nowcast/three/internal";
+import type { Binding } from "nowcast/internal";
+import { element } from "./dom.js";
+import type { Figures } from "./hud/figures.js";
+import type { Hud } from "./hud/hud.js";
+import type { RulesConsole } from "./hud/rules-console.js";
+import { TouchPad } from "./input/touch-pad.js";
+import { stickElements, voiceElements } from "./page-elements.js";
+
+/** Actions that are shown at a time. */
+const PROMPTS_MAX = 4;
+
+/** The parts of the page that show the controls and the lines of a world. */
+export interface DisplayParts {
+  readonly controls: WorldControls;
+  readonly scene: WorldScene;
+  readonly hud: Hud;
+  readonly chat: ChatPanel;
+  readonly highlights: Highlights;
+  readonly peopleList: PeopleList;
+  readonly keyBar: KeyBar;
+  readonly intro: IntroCard;
+  readonly emotes: EmoteMenu;
+  readonly figures: Figures;
+  readonly console: RulesConsole;
+}
+
+/** The display of this page for the controls and the lines of a world. */
+export class PageDisplay implements ControlsDisplay, LinesDisplay {
+  listener: DisplayListener | undefined;
+  readonly stick: HTMLElement;
+  readonly knob: HTMLElement;
+  readonly voice = voiceElements();
+  readonly gyroscope = element("set-gyroscope", HTMLInputElement);
+  readonly #touchPad: TouchPad;
+  readonly #page: DisplayParts;
+
+  constructor(page: DisplayParts, canvas: HTMLCanvasElement) {
+    this.#page = page;
+    [this.stick, this.knob] = stickElements();
+    this.#touchPad = new TouchPad(canvas, this);
+  }
+
+  get chat(): ChatPanel {
+    return this.#page.chat;
+  }
+
+  get highlights(): Highlights {
+    return this.#page.highlights;
+  }
+
+  get peopleList(): PeopleList {
+    return this.#page.peopleList;
+  }
+
+  run(command: Command): void {
+    const { chat, figures, console, emotes } = this.#page;
+    if (command === "chat") chat.open();
+    else if (command === "hud") figures.flip();
+    else if (command === "console") console.flip();
+    else if (command === "help") this.flipHelp();
+    else if (command === "emotes") emotes.flip();
+  }
+
+  say(text: string): void {
+    this.#page.hud.say(text);
+  }
+
+  labelOf(action: string): string {
+    const { bindings } = this.#page.controls.actions;
+    return bindings.find((binding) => binding.action === action)?.label ?? action;
+  }
+
+  colorOf(avatar: number | undefined): number {
+    return this.#page.scene.crowd.colorOf(avatar);
+  }
+
+  setActions(bindings: readonly Binding[]): void {
+    const { controls, keyBar, intro } = this.#page;
+    this.#touchPad.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
+    keyBar.hasWalkers = hasWalkers(controls.view?.world);
+    keyBar.define(bindings, controls.inputs.keymap);
+    intro.update();
+  }
+
+  setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
+    const { controls, hud } = this.#page;
+    const { touching } = controls.devices;
+    const prompt = promptFor(promptedActions(offers, others), controls.inputs.keymap, PROMPTS_MAX);
+    hud.setPrompt(touching ? "" : prompt);
+    if (touching) this.#touchPad.mark(triggersOf(offers), triggersOf(others));
+  }
+
+  setCharge(share: number | undefined): void {
+    this.#page.hud.setCharge(share);
+  }
+
+  setTouching(isTouching: boolean): void {
+    this.#touchPad.show(isTouching);
+    this.#page.intro.update();
+  }
+
+  /** Shows the keys and the card with the goal of the world, or hides both. */
+  flipHelp(): void {
+    const { intro, keyBar } = this.#page;
+    const isShown = !intro.isVisible;
+    if (isShown) intro.show();
+    else intro.hide();
+    // A world without a description has only keys.
+    if (isShown && !intro.isVisible) keyBar.flip();
+    else keyBar.set(isShown);
+  }
+
+  /**
+   * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
+   * player may give. A world without commands would send the line to all players, so the page keeps it.
+   */
+  sendLine(text: string): void {
+    const { chat, controls, keyBar } = this.#page;
+    const { actions, devices, view } = controls;
+    const isHelp = /^\/help\b/i.test(text);
+    if (isHelp && /^\/help\s*$/i.test(text)) {
+      const lines = devices.touching ? touchHelpLines(actions.bindings) : helpLines(keyBar.hints);
+      for (const line of lines) chat.addEvent(line);
+    }
+    if (!isHelp || actions.commands.length > 0) view?.world.chat(text);
+  }
+}
+
+function triggersOf(bindings: readonly Binding[]): ReadonlySet<string> {
+  return new Set(bindings.map(({ action }) => buttonOf(action)));
+}
