@@ -23,10 +23,12 @@ export const ERROR_CODES = [
   "invalid_argument",
   "lane_full",
   "closed_here",
-  // Network: no answer at the address, no answer in time, and no answer after a while.
+  // Network: no answer at the address, no answer in time, and no answer after a while. A request without an answer may have
+  // been carried out.
   "unreachable",
   "timed_out",
   "lost",
+  "unanswered",
   // The peer broke a rule of a format or a protocol, a limit, or an order.
   "malformed",
   "out_of_bounds",

@@ -386,7 +386,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   welcomed(welcome: WorldEvents["welcome"]): void {
     // A room that moved is continued without the loss of a connection.
     if (this.#welcomes > 0) this.#changeStatus("reconnecting");
-    this.#restart(new NowcastError("network", "the connection was lost before the answer came"));
+    this.#restart("the connection was lost");
     this.state.restart(welcome.playerId);
     this.#welcomes++;
     this.#room = welcome.room;
@@ -431,7 +431,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void {
     if (this.status === "closed") return;
     this.#durable.disconnected();
-    this.#restart(error);
+    this.#restart(error.message);
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.#warn(error, retryInMs);
@@ -543,15 +543,15 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     clearInterval(this.#runTimer);
     this.#inputs.stop();
     this.#poses?.close();
-    this.#restart(closedHere());
+    this.#restart("the world was closed");
     this.#unsentActions += this.#waitingChat.splice(0).length;
     this.#changeStatus("closed");
   }
 
   /** Rejects requests and actions that will not be answered. */
-  #restart(error: NowcastError): void {
-    this.#ownership.restart(error);
-    this.#acts.restart(error);
+  #restart(why: string): void {
+    this.#ownership.restart(why);
+    this.#acts.restart(why);
   }
 
   #changeStatus(status: WorldStatus): void {

@@ -3,6 +3,7 @@
  * (`spec/WORLD.md`, section 3).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
+import { unanswered } from "./requests.js";
 import type { WorldRecord } from "./world.js";
 
 /** Maximum distance between the numbers of two unanswered actions (`spec/WORLD.md`, section 6). */
@@ -76,7 +77,7 @@ export class DurableActions {
     const oldestMs = Date.now() - AGE_MS_MAX;
     for (const { number, action, beganAtMs } of [...this.#waiting.values()]) {
       if (beganAtMs >= oldestMs) continue;
-      this.#take(number)?.reject(unanswered(action, "too old to be sent again"));
+      this.#take(number)?.reject(unanswered(`"${action}"`, "too old to be sent again"));
     }
     this.#isConnected = true;
     this.#sentNumber = 0;
@@ -102,7 +103,7 @@ export class DurableActions {
   /** Rejects all waiting actions, because no more answers will arrive. */
   end(error: NowcastError): void {
     this.disconnected();
-    for (const { action, reject } of this.#waiting.values()) reject(unanswered(action, error.message));
+    for (const { action, reject } of this.#waiting.values()) reject(unanswered(`"${action}"`, error.message));
     this.#waiting.clear();
   }
 
@@ -135,11 +136,4 @@ export class DurableActions {
       this.#flush();
     }, 1_000 / PER_SECOND);
   }
-}
-
-function unanswered(action: string, why: string): NowcastError {
-  return new NowcastError("network", `whether "${action}" was carried out is not known: ${why}`, {
-    code: "lost",
-    cure: "check its effect in the world",
-  });
 }

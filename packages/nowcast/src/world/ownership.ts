@@ -105,11 +105,11 @@ export class Ownership {
    * Handles a new connection: this client owns nothing, and its earlier requests will not be
    * answered.
    */
-  restart(error: NowcastError): void {
+  restart(why: string): void {
     this.#interval.stop();
     this.#granted.clear();
     this.#wanted.clear();
-    this.#requests.restart(error);
+    this.#requests.restart(why);
   }
 
   #isMine(id: EntityId): boolean {

@@ -5,6 +5,7 @@ import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.
 const WAITING_MAX = 1_024;
 
 interface Pending<T> {
+  readonly what: string;
   resolve(value: T): void;
   reject(error: NowcastError): void;
 }
@@ -12,7 +13,7 @@ interface Pending<T> {
 /** Requests of one kind, which the server answers by their numbers. */
 export class Requests<T> {
   readonly #pending = new Map<number, Pending<T>>();
-  #waiting = new CancellableWaits();
+  readonly #waiting = new CancellableWaits();
   #number: number;
   readonly #unsent: () => void;
 
@@ -27,7 +28,7 @@ export class Requests<T> {
     const number = ++this.#number;
     return this.#waiting.wait(signal, (resolve, reject) => {
       if (this.#pending.size < WAITING_MAX && send(number)) {
-        this.#pending.set(number, { resolve, reject });
+        this.#pending.set(number, { what, resolve, reject });
         return () => this.#pending.delete(number);
       }
       this.#unsent();
@@ -49,10 +50,16 @@ export class Requests<T> {
     this.#pending.get(number)?.reject(new NowcastError("refused", reason));
   }
 
-  /** Handles a new connection, or the end of all: earlier requests will not be answered. */
-  restart(error: NowcastError): void {
-    const waiting = this.#waiting;
-    this.#waiting = new CancellableWaits();
-    waiting.end(error);
+  /** Handles a new connection, or the end of all: earlier requests will not be answered. `why` names the reason. */
+  restart(why: string): void {
+    for (const { what, reject } of [...this.#pending.values()]) reject(unanswered(what, why));
   }
+}
+
+/** The error of a request that was sent, and whose answer cannot come any more. */
+export function unanswered(what: string, why: string): NowcastError {
+  return new NowcastError("network", `whether ${what} was carried out is not known: ${why}`, {
+    code: "unanswered",
+    cure: "check its effect in the world",
+  });
 }

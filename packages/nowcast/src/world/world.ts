@@ -415,9 +415,10 @@ export interface World {
    * arguments, clamps numbers, and answers invalid arguments by `refused`. Throws a misuse for an action that the known
    * definition does not have, and for arguments that cannot be encoded or make a message of more than 4,096 bytes.
    *
-   * The promise resolves when the server has carried out the action, after its events have arrived. It is rejected if the
-   * action was not carried out (`refused`), or if no answer can come any more. Without a connection the action is dropped and
-   * counted, and the promise is rejected. An action that is declared **durable** happens exactly once and is never lost. Its
+   * The promise resolves when the server has carried out the action, after its events have arrived. It is rejected with the
+   * code `refused` if the action was not carried out. Without a connection the action is dropped and counted, and the code is
+   * `lost`. If the connection is lost or closed before the answer comes, the code is `unanswered`: the action may have been
+   * carried out. An action that is declared **durable** happens exactly once and is never lost. Its
    * promise resolves when the server has stored the result. Until then it is sent again on every new connection, even to the
    * next process of the server. You need not await the promise: if you do not, a rejection is reported only by `refused`.
    *

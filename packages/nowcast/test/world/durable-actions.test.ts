@@ -84,13 +84,13 @@ describe("durable actions", () => {
     const young = fate(actions.act("buy", {}));
     actions.connected();
     await vi.advanceTimersByTimeAsync(0);
-    expect([old.state, young.state, sent]).toEqual(["lost", "waits", [2]]);
+    expect([old.state, young.state, sent]).toEqual(["unanswered", "waits", [2]]);
     const many = Array.from({ length: 1_024 }, () => fate(actions.act("buy", {})));
     await vi.advanceTimersByTimeAsync(0);
     expect(many.at(-1)!.state).toBe("full");
     actions.end(new NowcastError("refused", "it is over"));
     await vi.advanceTimersByTimeAsync(0);
-    expect(new Set(many.slice(0, -1).map(({ state }) => state))).toEqual(new Set(["lost"]));
+    expect(new Set(many.slice(0, -1).map(({ state }) => state))).toEqual(new Set(["unanswered"]));
   });
 
   it.each([

@@ -379,10 +379,15 @@ describe("messages of a client on a session", () => {
     const lost = world.act("shear");
     await waitFor("the last", () => acts().length === 5);
     server.channels[0]!.close(69, "the room has just closed");
-    await expect(lost).rejects.toMatchObject({ code: "room_closed" });
+    await expect(lost).rejects.toMatchObject({
+      ...{ fault: "network", code: "unanswered", cure: "check its effect in the world" },
+      message: expect.stringMatching(
+        /^whether "shear" was carried out is not known: .*the room has just closed/,
+      ),
+    });
     const never = world.act("buy", { what: "never" });
     world.close();
-    await expect(never).rejects.toMatchObject({ code: "lost" });
+    await expect(never).rejects.toMatchObject({ code: "unanswered" });
     await expect(world.act("buy", { what: "late" })).rejects.toMatchObject({ code: "closed_here" });
     expect(world.stats.unsentActions).toBe(2);
   });
