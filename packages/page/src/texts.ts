@@ -35,10 +35,14 @@ export const pageTexts = {
   unknownPad: (name: string) =>
     `The buttons of this game pad are not known: ${name}. Use the keyboard, or another pad.`,
   touchControls: { run: "the stick at its rim", jump: "the button with the arrow" },
+  emotes: "Gestures",
+  noEmotes: "The avatar of this world has no gestures.",
   emoteNames: { wave: "wave", point: "point", cheer: "cheer", dance: "dance", nod: "nod", bow: "bow" },
 
   // Texts over the picture.
   help: "Keys",
+  introAgain: "“?” shows this again.",
+  introClose: "Begin",
   chat: "Chat",
   say: "Say something",
   pressToChat: "Press Enter to chat",

@@ -1,5 +1,5 @@
 import type { WorldView } from "@nowcast/three";
-import type { WorldScene } from "@nowcast/three/internal";
+import { type Emote, packEmote, type WorldScene } from "@nowcast/three/internal";
 import type { PlayerId } from "nowcast/world";
 import { type PerspectiveCamera, Vector3 } from "three";
 import { type Actions, buttonOf, lookPitch } from "./actions.js";
@@ -59,6 +59,8 @@ export class WorldControls {
   readonly #pitch = new PitchSender();
   readonly #abort = new AbortController();
   #left = new AbortController();
+  /** The number of shown gestures, so that the same gesture again is another value. */
+  #emotes = 0;
 
   constructor(options: WorldControlsOptions | OutsideOptions) {
     const { canvas, camera, hud, iceServers } = options;
@@ -163,6 +165,17 @@ export class WorldControls {
     this.devices.release();
   }
 
+  /** Shows a gesture of the avatar to all players, if its kind has gestures. */
+  emote(emote: Emote): void {
+    const world = this.#view?.world;
+    const avatar = world?.avatar;
+    const { walker, attributes = [] } = avatar?.kind ?? {};
+    const has = walker && attributes.some(({ name, type }) => name === "emote" && type === "u16");
+    if (!avatar || !has) return this.hud?.say(pageTexts.noEmotes);
+    this.#emotes++;
+    world?.set(avatar.id, { emote: packEmote(emote, this.#emotes) });
+  }
+
   /** Turns the camera to the avatar of a player, and says how far away it is. */
   find(player: PlayerId): void {
     const { actor, camera, hud, scene } = this;
@@ -214,6 +227,12 @@ export class WorldControls {
         inputs.touch.jump = isDown;
       },
       do: (command) => inputs.do(command),
+      emote: (emote) => this.emote(emote),
+      controls: () => ({
+        bindings: this.actions.bindings,
+        keymap: inputs.keymap,
+        isTouching: devices.touching,
+      }),
       done: () => this.canvas.focus({ preventScroll: true }),
       find: (player) => this.find(player as PlayerId),
       colorOf: (avatar) => this.scene.crowd.colorOf(avatar),

@@ -20,7 +20,7 @@ export { createGeometry } from "./scene/form-geometry.js";
 export { castAt, Obstacles } from "./scene/obstacles.js";
 export type { Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";
-export { DAY, DUSK, type SkyLook } from "./sky/sky-look.js";
+export { DAY, DUSK } from "./sky/sky-look.js";
 export { WEATHER_PLACE, WorldWeather } from "./sky/world-weather.js";
 export { WorldLights } from "./world-lights.js";
 export { WorldScene } from "./world-scene.js";

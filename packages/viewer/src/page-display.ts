@@ -13,6 +13,7 @@ import {
   type Command,
   type ControlsDisplay,
   type DisplayListener,
+  flipHelp,
   hasWalkers,
   helpLines,
   type LinesDisplay,
@@ -75,11 +76,11 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
   }
 
   run(command: Command): void {
-    const { chat, figures, console, emotes } = this.#page;
+    const { chat, figures, console, emotes, intro, keyBar } = this.#page;
     if (command === "chat") chat.open();
     else if (command === "hud") figures.flip();
     else if (command === "console") console.flip();
-    else if (command === "help") this.flipHelp();
+    else if (command === "help") flipHelp(intro, keyBar);
     else if (command === "emotes") emotes.flip();
   }
 
@@ -119,17 +120,6 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
   setTouching(isTouching: boolean): void {
     this.#touchPad.show(isTouching);
     this.#page.intro.update();
-  }
-
-  /** Shows the keys and the card with the goal of the world, or hides both. */
-  flipHelp(): void {
-    const { intro, keyBar } = this.#page;
-    const isShown = !intro.isVisible;
-    if (isShown) intro.show();
-    else intro.hide();
-    // A world without a description has only keys.
-    if (isShown && !intro.isVisible) keyBar.flip();
-    else keyBar.set(isShown);
   }
 
   /**

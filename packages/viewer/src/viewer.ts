@@ -9,7 +9,7 @@ import {
   Sounds,
   WorldControls,
 } from "@nowcast/page";
-import { Portals, type Project, projectOver, Staging, WorldUi } from "@nowcast/page/internal";
+import { flipHelp, Portals, type Project, projectOver, Staging, WorldUi } from "@nowcast/page/internal";
 import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
@@ -38,9 +38,7 @@ export class Viewer implements EventParts {
   readonly controls: WorldControls;
   readonly display: PageDisplay;
   readonly appearance = new Appearance(this);
-  readonly emotes = new EmoteMenu(...elements.emoteElements(), (emote) => {
-    if (!this.appearance.emote(emote)) this.hud.say(words.noEmotes);
-  });
+  readonly emotes = new EmoteMenu(...elements.emoteElements(), (emote) => this.controls.emote(emote));
   readonly hud: Hud;
   readonly figures = new Figures((visible) => this.change({ hud: visible }));
   readonly peopleList = new PeopleList(elements.peopleElements(), this.#peopleListPage());
@@ -49,13 +47,9 @@ export class Viewer implements EventParts {
   readonly keyBar = new KeyBar(
     elements.keyBarElements(),
     (keys) => this.change({ keys }),
-    () => this.display.flipHelp(),
+    () => flipHelp(this.intro, this.keyBar),
   );
-  readonly intro = new IntroCard(elements.introElements(), () => ({
-    bindings: this.controls.actions.bindings,
-    keymap: this.controls.inputs.keymap,
-    isTouching: this.controls.devices.touching,
-  }));
+  readonly intro = new IntroCard(elements.introElements(), () => this.display.listener?.controls());
   readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
   readonly screens = new ScreenTexts(elements.screenElements(), (key) => {
     this.controls.inputs.press(key);

@@ -1,5 +1,4 @@
 import { promptFor } from "@nowcast/page";
-import { Actions, readBindings } from "@nowcast/page/internal";
 import { describe, expect, it } from "vitest";
 import {
   type ActionSource,
@@ -7,7 +6,7 @@ import {
   readChatCommands,
   type TargetRule,
 } from "../../nowcast/src/world/describe/binding.js";
-import { argumentsOf, buttonOf, lookPitch } from "../../page/src/actions.js";
+import { Actions, argumentsOf, buttonOf, lookPitch, readBindings } from "../../page/src/actions.js";
 
 const GRAB: ActionSource = {
   name: "grab",

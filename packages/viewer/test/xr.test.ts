@@ -1,6 +1,5 @@
-import { Gyroscope } from "@nowcast/page/internal";
 import { describe, expect, it } from "vitest";
-import { lookOf } from "../../page/src/input/gyroscope.js";
+import { Gyroscope, lookOf } from "../../page/src/input/gyroscope.js";
 import { Dash, traceArc } from "../../page/src/xr/teleport.js";
 import { panelLines } from "../../page/src/xr/wrist-panel.js";
 import { createPose } from "../../three/src/pose.js";

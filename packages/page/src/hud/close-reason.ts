@@ -39,6 +39,7 @@ export function explainClose({ code, reason, cure }: Ending): CloseReason {
     case "timed_out":
       return ends.unreachable();
     case "lost":
+    case "unanswered":
       return ends.lost();
     case "version":
     case "no_carrier":

@@ -1,7 +1,9 @@
+import type { Emote } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
 import type { Command } from "../input/input-collector.js";
 import type { VoiceElements } from "../voice/voice-toggle.js";
 import type { PeopleList, PersonChoice } from "./people-list.js";
+import type { NamedControls } from "./step-text.js";
 
 /** Receives the input of a display's own elements. */
 export interface DisplayListener {
@@ -10,6 +12,10 @@ export interface DisplayListener {
   release(trigger: string): void;
   jump(isDown: boolean): void;
   do(command: Command): void;
+  /** Shows a gesture of the avatar to all players. */
+  emote(emote: Emote): void;
+  /** The controls, for sentences that name them. */
+  controls(): NamedControls;
   /** The keyboard and the thumbs return to the world, for example because a line of chat was sent. */
   done(): void;
   /** Turns the camera to the avatar of a player. */

@@ -6,8 +6,16 @@ export class EmoteMenu {
   readonly #panel: HTMLElement;
   readonly #toggles: readonly HTMLElement[];
 
-  /** `toggles` open and close the menu in `panel`. `onChoose` is called with the chosen gesture. */
-  constructor(panel: HTMLElement, toggles: readonly HTMLElement[], onChoose: (emote: Emote) => void) {
+  /**
+   * `toggles` open and close the menu in `panel`. `onChoose` is called with the chosen gesture. The menu listens to keys until
+   * `signal`.
+   */
+  constructor(
+    panel: HTMLElement,
+    toggles: readonly HTMLElement[],
+    onChoose: (emote: Emote) => void,
+    signal?: AbortSignal,
+  ) {
     this.#panel = panel;
     this.#toggles = toggles;
     const choose = (emote: Emote): void => {
@@ -37,7 +45,7 @@ export class EmoteMenu {
         if (emote) choose(emote);
         else this.close();
       },
-      { capture: true },
+      { capture: true, ...(signal && { signal }) },
     );
   }
 

@@ -60,6 +60,14 @@ input { width: min(260px, 60cqw); box-sizing: border-box; opacity: 0.75; }
 input::placeholder { color: #fffc; }
 kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5px; padding: 0 6px; margin-right: 4px; }
 .help { position: absolute; top: 58px; right: 10px; display: grid; gap: 5px; max-width: calc(100% - 44px); }
+.emotes { position: absolute; top: 58px; right: 10px; display: grid; grid-template-columns: repeat(3, auto); gap: 6px;
+  pointer-events: auto; }
+.intro { position: absolute; left: 50%; top: 50%; translate: -50% -50%; width: min(420px, calc(100% - 60px));
+  box-sizing: border-box; background: #141b2be8; padding: 14px 18px; display: grid; gap: 8px; }
+.intro h2 { margin: 0; font-size: 19px; }
+.intro ul { list-style: disc; padding-left: 1.2em; }
+.intro .row { display: flex; gap: 12px; align-items: center; justify-content: space-between; }
+.intro-world { text-transform: capitalize; opacity: 0.8; }
 .meter { position: absolute; left: 50%; bottom: 30%; translate: -50% 0; width: 160px; height: 8px; padding: 0;
   overflow: hidden; }
 .meter div { height: 100%; background: #e9b44c; transform-origin: left; }
@@ -81,6 +89,7 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .touch button.idle { visibility: hidden; }
 .touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }
 :host(.touching) .touch, :host(.touching) .stick-hint { display: grid; }
+:host(.touching) .emotes kbd, :host(.touching) .intro small { display: none; }
 :host(.touching) .prompts, :host(.touching) .chat:not(.typing) form { display: none; }
 :host(.touching) .chat { max-width: calc(100% - 96px); }
 @container hud (max-width: 600px) { .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }

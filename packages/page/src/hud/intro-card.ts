@@ -1,4 +1,6 @@
 import type { WorldListing } from "nowcast/internal";
+import { UNMOVED } from "../input/keymap.js";
+import type { KeyBar } from "./key-hints.js";
 import { fillStep, type NamedControls } from "./step-text.js";
 
 /** The elements of {@link IntroCard}. */
@@ -25,11 +27,11 @@ export function titleOf(name: string): string {
  */
 export class IntroCard {
   readonly #elements: IntroElements;
-  readonly #controls: () => NamedControls;
+  readonly #controls: () => NamedControls | undefined;
   #described: WorldListing | undefined;
 
-  /** `controls` returns the current controls of the world's actions. */
-  constructor(elements: IntroElements, controls: () => NamedControls) {
+  /** `controls` returns the current controls of the world's actions. The card listens to keys until `signal`. */
+  constructor(elements: IntroElements, controls: () => NamedControls | undefined, signal?: AbortSignal) {
     this.#elements = elements;
     this.#controls = controls;
     const { card, close, help } = elements;
@@ -38,8 +40,9 @@ export class IntroCard {
     const dismiss = ({ target }: Event): void => {
       if (!(target instanceof Node && (card.contains(target) || help.contains(target)))) this.hide();
     };
-    window.addEventListener("keydown", (event) => this.#key(event, dismiss), { capture: true });
-    window.addEventListener("pointerdown", dismiss, { capture: true });
+    const options = { capture: true, ...(signal && { signal }) };
+    window.addEventListener("keydown", (event) => this.#key(event, dismiss), options);
+    window.addEventListener("pointerdown", dismiss, options);
   }
 
   get isVisible(): boolean {
@@ -61,7 +64,7 @@ export class IntroCard {
   /** Shows the current controls, if the card is shown. */
   update(): void {
     if (!this.#described || this.#elements.card.hidden) return;
-    const controls = this.#controls();
+    const controls = this.#controls() ?? { bindings: [], keymap: UNMOVED, isTouching: false };
     const { name, goal, how } = this.#described;
     const elements = this.#elements;
     elements.world.textContent = titleOf(name);
@@ -87,4 +90,14 @@ export class IntroCard {
     dismiss(event);
     if (begins && !this.isVisible) event.stopPropagation();
   }
+}
+
+/** Shows the keys and the card with the goal of the world, or hides both. */
+export function flipHelp(intro: IntroCard, keyBar: KeyBar): void {
+  const isShown = !intro.isVisible;
+  if (isShown) intro.show();
+  else intro.hide();
+  // A world without a description has only keys.
+  if (isShown && !intro.isVisible) keyBar.flip();
+  else keyBar.set(isShown);
 }

@@ -76,14 +76,14 @@ function unnumbered({ key, label }: KeyedAction): string | undefined {
 }
 
 /**
- * The controls for movement, for this world's actions, and for the page: by default the gesture key. A world without
+ * The controls for movement, for this world's actions, and for the page: the gesture key, and `more`. A world without
  * walkers gives the keys of running and jumping a meaning of its own, or none, which its card explains.
  */
 export function keyHints(
   bindings: readonly Binding[],
   keymap: Keymap = UNMOVED,
   hasWalkers = true,
-  ofPage: readonly KeyHint[] = hasWalkers ? emoteHints(bindings, keymap) : [],
+  more: readonly KeyHint[] = [],
 ): readonly KeyHint[] {
   const { enter } = pageTexts.keys;
   const named = (code: string): string => codeName(keyFor(keymap, code));
@@ -99,7 +99,8 @@ export function keyHints(
     },
     ...(hasWalkers ? gaits : []),
     ...actions,
-    ...ofPage,
+    ...(hasWalkers ? emoteHints(bindings, keymap) : []),
+    ...more,
     { keys: [enter], what: pageTexts.chatHint },
     { keys: [], what: pageTexts.lookHint },
   ];
@@ -174,8 +175,8 @@ export class KeyBar {
   }
 
   /** Shows the keys of a world's actions, with the keys that the user moved. */
-  define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, ofPage?: readonly KeyHint[]): void {
-    this.#shown = keyHints(bindings, keymap, this.hasWalkers, ofPage);
+  define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, more?: readonly KeyHint[]): void {
+    this.#shown = keyHints(bindings, keymap, this.hasWalkers, more);
     this.#bar.replaceChildren(
       ...this.#shown.map(({ keys, what }) => {
         const hint = document.createElement("span");

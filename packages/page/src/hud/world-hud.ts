@@ -1,4 +1,4 @@
-import type { Binding } from "nowcast/internal";
+import { type Binding, worldsOf } from "nowcast/internal";
 import type { World } from "nowcast/world";
 import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
@@ -10,8 +10,10 @@ import { passesVoices, type VoiceElements } from "../voice/voice-toggle.js";
 import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import type { ControlsDisplay, DisplayListener } from "./controls-display.js";
+import { EmoteMenu } from "./emote-menu.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
+import { flipHelp, IntroCard } from "./intro-card.js";
 import { hasWalkers, KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
 import { wordOf } from "./screen-text.js";
@@ -54,6 +56,9 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
   readonly #fill = document.createElement("div");
   readonly #touch = part("div", "touch");
   readonly #help = part("div", "panel help");
+  readonly #emoteToggle = button("panel");
+  readonly #emotes: EmoteMenu;
+  readonly #intro: IntroCard;
   readonly #voiceOption: HTMLElement;
   #labels: ReadonlyMap<string, string> = new Map();
   #promptText = "";
@@ -77,6 +82,7 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
       part("dl", "panel list"),
     ];
     const [people, peopleLines] = [part("section", "panel crowd"), part("ul", "")];
+    const [intro, emotes] = [part("section", "panel intro"), part("section", "panel emotes")];
     const helpToggle = button("panel");
     helpToggle.textContent = "?";
     helpToggle.setAttribute("aria-label", pageTexts.help);
@@ -103,6 +109,16 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
       { bar: this.#help, toggle: helpToggle },
       () => undefined,
       () => this.run("help"),
+    );
+    this.#intro = this.#createIntro(intro, helpToggle);
+    emotes.hidden = true;
+    this.#emoteToggle.textContent = "☺";
+    this.#emoteToggle.setAttribute("aria-label", pageTexts.emotes);
+    this.#emotes = new EmoteMenu(
+      emotes,
+      [this.#emoteToggle],
+      (emote) => this.listener?.emote(emote),
+      this.#abort.signal,
     );
     const [chat, log, form, input] = createChat();
     this.chat = new ChatPanel(
@@ -139,11 +155,24 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
       part("div", "middle"),
       part("div", "low"),
     ];
-    top.append(this.#toggle, board, microphone, helpToggle);
+    top.append(this.#toggle, board, microphone, this.#emoteToggle, helpToggle);
     said.append(line, this.#notice, list, people);
     middle.append(banner, message);
     low.append(prompt, this.#prompts, slots, chat);
-    root.append(flash, this.stick, top, said, middle, this.#meter, this.#help, stickHint, this.#touch, low);
+    root.append(
+      flash,
+      this.stick,
+      top,
+      said,
+      middle,
+      this.#meter,
+      this.#help,
+      emotes,
+      intro,
+      stickHint,
+      this.#touch,
+      low,
+    );
     container.append(this.element);
     this.#listen();
     this.setActions([]);
@@ -175,7 +204,8 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
   /** Carries out a command of the page: opens the chat, or shows the keys. */
   run(command: Command): void {
     if (command === "chat") this.chat.open();
-    else if (command === "help") this.#keys.flip();
+    else if (command === "help") flipHelp(this.#intro, this.#keys);
+    else if (command === "emotes") this.#emotes.flip();
   }
 
   /** The label of an action. */
@@ -191,8 +221,13 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
   setActions(bindings: readonly Binding[]): void {
     this.#labels = new Map(bindings.map(({ action, label }) => [action, label]));
     this.#voiceOption.hidden = !passesVoices(this.#world.definition);
+    const kinds = this.#world.definition?.kinds ?? [];
+    this.#emoteToggle.hidden = !kinds.some(({ attributes }) =>
+      attributes.some(({ name }) => name === "emote"),
+    );
     this.#keys.hasWalkers = hasWalkers(this.#world);
     this.#keys.define(bindings, UNMOVED, lookHints());
+    this.#intro.update();
     this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
   }
 
@@ -227,6 +262,7 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     }
     world.on("screen", () => this.#showScreen(), options);
     world.on("status", () => this.#showStatus(), options);
+    world.on("welcome", ({ world, isResumed }) => isResumed || void this.#introduce(world), options);
     world.on("snapshot", () => this.connection.update(world.status, world.connection), options);
     world.on(
       "error",
@@ -243,6 +279,30 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
   /** Buttons to touch show their actions themselves, so there are no prompts for keys beside them. */
   setTouching(isTouching: boolean): void {
     this.element.classList.toggle("touching", isTouching);
+    this.#intro.update();
+  }
+
+  /** Shows the goal and the first steps of a world, if the server lists it. */
+  async #introduce(name: string): Promise<void> {
+    const { signal } = this.#abort;
+    const worlds = await worldsOf(this.#world.serverUrl, { signal }).catch(() => []);
+    if (signal.aborted) return;
+    this.#intro.define(worlds.find((world) => world.name === name));
+    this.#intro.show();
+  }
+
+  #createIntro(card: HTMLElement, help: HTMLElement): IntroCard {
+    const [world, goal, how] = [part("p", "intro-world"), part("h2", ""), part("ul", "")];
+    const [touch, row, again, close] = [part("p", ""), part("p", "row"), part("small", ""), button("")];
+    touch.textContent = pageTexts.introTouch;
+    again.textContent = pageTexts.introAgain;
+    close.textContent = pageTexts.introClose;
+    row.append(again, close);
+    card.append(world, goal, how, touch, row);
+    card.hidden = true;
+    card.setAttribute("role", "status");
+    const elements = { card, world, goal, how, touch, close, help };
+    return new IntroCard(elements, () => this.listener?.controls(), this.#abort.signal);
   }
 
   #showPeople(): void {

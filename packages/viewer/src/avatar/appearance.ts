@@ -1,5 +1,4 @@
 import type { WorldView } from "@nowcast/three";
-import { type Emote, packEmote } from "@nowcast/three/internal";
 import type { Entity } from "nowcast/world";
 import type { Settings } from "../settings.js";
 
@@ -10,15 +9,14 @@ export interface AppearanceParts {
 }
 
 /**
- * Gives the local avatar the clothes in the settings, and its gestures. Both are attributes of the avatar, which every
- * kind of walker has; an avatar without them keeps the appearance that the world gives to it.
+ * Gives the local avatar the clothes in the settings. They are an attribute of the avatar; an avatar without the attribute
+ * keeps the appearance that the world gives to it.
  */
 export class Appearance {
   readonly #page: AppearanceParts;
   /** The avatar and the clothes that were sent last, so that a refusal is not answered by the same request. */
   #dressed: Entity | undefined;
   #outfit = 0;
-  #count = 0;
 
   constructor(page: AppearanceParts) {
     this.#page = page;
@@ -33,23 +31,10 @@ export class Appearance {
     if (avatar === this.#dressed && settings.outfit === this.#outfit) return;
     this.#dressed = avatar;
     this.#outfit = settings.outfit;
+    const { walker, attributes } = avatar.kind;
+    const has =
+      walker !== undefined && attributes.some(({ name, type }) => name === "outfit" && type === "u32");
     const isWorn = avatar.attributes["outfit"] === settings.outfit;
-    if (!isWorn && has(avatar, "outfit", "u32")) world.set(avatar.id, { outfit: settings.outfit });
+    if (!isWorn && has) world.set(avatar.id, { outfit: settings.outfit });
   }
-
-  /** Shows a gesture to all players. Returns false if the avatar has none. */
-  emote(emote: Emote): boolean {
-    const world = this.#page.view?.world;
-    const avatar = world?.avatar;
-    if (!avatar || !has(avatar, "emote", "u16")) return false;
-    this.#count++;
-    world?.set(avatar.id, { emote: packEmote(emote, this.#count) });
-    return true;
-  }
-}
-
-function has({ kind }: Entity, name: string, type: string): boolean {
-  return (
-    kind.walker !== undefined && kind.attributes.some((field) => field.name === name && field.type === type)
-  );
 }

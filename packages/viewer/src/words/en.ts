@@ -50,12 +50,8 @@ export const ENGLISH = {
   outfitNames: { none: "none", cap: "cap", beanie: "beanie", crown: "crown", slim: "slim", broad: "broad" },
   outfitColor: (part: string, number: number) => `${part}, colour ${number}`,
   outfitNote: "Worlds may give shirts the colour of a team.",
-  emotes: "Gestures",
-  noEmotes: "The avatar of this world has no gestures.",
 
   // The card with the goal of a world.
-  introAgain: "“?” shows this again.",
-  introClose: "Begin",
 
   // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",

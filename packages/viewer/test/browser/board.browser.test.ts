@@ -49,7 +49,9 @@ async function enter(room: string, options: Partial<VisitorOptions> = {}): Promi
   const { page } = visitor;
   await waitFor("the card", () => page.locator("#intro").isVisible());
   await page.evaluate(() => window.nowcast.viewer.intro.hide());
-  await waitFor("an offer", () => page.evaluate(() => window.nowcast.viewer.controls.actions.offered.length > 0));
+  await waitFor("an offer", () =>
+    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.length > 0),
+  );
   return visitor;
 }
 
@@ -59,7 +61,9 @@ it("dragging_the_mouse_over_the_board_draws_a_line", async () => {
   const { mouse } = page;
   await mouse.move(330, 170);
   await waitFor("a tile under the mouse", () =>
-    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw")),
+    page.evaluate(() =>
+      window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw"),
+    ),
   );
   const yaw = await page.evaluate(() => window.nowcast.viewer.controls.camera.yaw);
   await mouse.down();
@@ -70,7 +74,9 @@ it("dragging_the_mouse_over_the_board_draws_a_line", async () => {
   }
   await waitFor("a line", async () => (await drawn(page)) > 2);
   await mouse.up();
-  expect(await page.evaluate(() => window.nowcast.viewer.controls.camera.yaw), "drawing does not turn").toBe(yaw);
+  expect(await page.evaluate(() => window.nowcast.viewer.controls.camera.yaw), "drawing does not turn").toBe(
+    yaw,
+  );
   expect(visitor.errors).toEqual([]);
   await visitor.leave();
 });
@@ -130,7 +136,9 @@ it("the_keyboard_alone_turns_looks_up_and_draws", async () => {
   await waitFor("a look up", async () => (await look()).pitch < before.pitch - 0.05);
   await page.keyboard.up("PageUp");
   await waitFor("a tile ahead", () =>
-    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw")),
+    page.evaluate(() =>
+      window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "draw"),
+    ),
   );
   await page.keyboard.press("KeyV");
   await waitFor("a tile", async () => (await drawn(page)) > 0);

@@ -157,7 +157,8 @@ it("a_function_moves_to_another_key_and_the_hints_name_the_key", async () => {
   await page.keyboard.press("Escape");
   expect(await page.locator("#hints kbd").first().textContent()).toBe("I");
   await page.evaluate(() => document.getElementById("world")!.focus());
-  const forward = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.controls.inputs.combine().forward);
+  const forward = (): Promise<number> =>
+    page.evaluate(() => window.nowcast.viewer.controls.inputs.combine().forward);
   await page.keyboard.down("KeyW");
   expect(await forward()).toBe(0);
   await page.keyboard.up("KeyW");

@@ -45,7 +45,9 @@ async function enterHeadset({ page }: Visitor, yaw: number): Promise<void> {
   const button = page.locator("#vr-enter");
   await waitFor("the button", () => button.isVisible());
   await button.click();
-  await waitFor("the headset", () => page.evaluate(() => window.nowcast.viewer.controls.headset !== undefined));
+  await waitFor("the headset", () =>
+    page.evaluate(() => window.nowcast.viewer.controls.headset !== undefined),
+  );
   await page.evaluate((angle) => {
     window.headset.quaternion.set(0, Math.sin(angle / 2), 0, Math.cos(angle / 2));
   }, yaw);
@@ -149,7 +151,9 @@ async function rests(visitor: Visitor): Promise<void> {
 /** Waits until a hand that closes would grab something. */
 async function isOffered({ page }: Visitor): Promise<void> {
   await waitFor("something to grab", () =>
-    page.evaluate(() => window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "grab")),
+    page.evaluate(() =>
+      window.nowcast.viewer.controls.actions.offered.some(({ action }) => action === "grab"),
+    ),
   );
 }
 
@@ -265,7 +269,9 @@ it("leaves no frozen hands of a headset that stops or is taken off", async () =>
     page.evaluate(() => {
       const { viewer } = window.nowcast;
       const { renderer, rig, camera } = viewer.stage;
-      const metres = camera.getWorldPosition(rig.position.clone()).distanceTo(viewer.controls.actor! as never);
+      const metres = camera
+        .getWorldPosition(rig.position.clone())
+        .distanceTo(viewer.controls.actor! as never);
       return (
         !renderer.xr.isPresenting &&
         rig.position.length() === 0 &&

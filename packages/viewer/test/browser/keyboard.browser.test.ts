@@ -50,7 +50,9 @@ async function hold(page: Page, key: string, what: string, condition: () => Prom
 async function enter(room: string): Promise<Visitor> {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room, viewport: VIEWPORT });
   const { page } = visitor;
-  await waitFor("the local avatar", () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined));
+  await waitFor("the local avatar", () =>
+    page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined),
+  );
   // Any key closes the card of the world.
   await page.keyboard.press("Escape");
   await waitFor("no card", () => page.locator("#intro").isHidden());

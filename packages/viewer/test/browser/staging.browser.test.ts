@@ -96,7 +96,11 @@ beforeAll(async () => {
   page = await context.newPage();
   await page.goto(`${server.url}/r/stage?name=Ada&quality=low&enter=1`);
   await page.locator('[data-panel="book"]').waitFor({ timeout: 240_000 });
-  await waitFor("an avatar", () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined), PATIENCE_MS);
+  await waitFor(
+    "an avatar",
+    () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined),
+    PATIENCE_MS,
+  );
 });
 
 afterAll(async () => {
@@ -212,7 +216,10 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await waitFor("the speed", async () => (await attribute("speed")) === 2, PATIENCE_MS);
   await page.keyboard.down("s");
   const walked = await page.evaluate(async () => {
-    const place = () => ({ ...(window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 }), at: performance.now() });
+    const place = () => ({
+      ...(window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 }),
+      at: performance.now(),
+    });
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     await wait(700);
     const from = place();

@@ -66,7 +66,9 @@ it.each(Object.entries(STAGES))("a_card_of_%s", async (world, { at, lookAt, fov 
     isSharp: true,
   });
   const { page } = visitor;
-  await waitFor("the own avatar", () => page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined));
+  await waitFor("the own avatar", () =>
+    page.evaluate(() => window.nowcast.viewer.controls.actor !== undefined),
+  );
   const png = await waitFor("a picture", async () => {
     await page.evaluate(
       async ({ at, lookAt, fov }) => {
@@ -77,7 +79,12 @@ it.each(Object.entries(STAGES))("a_card_of_%s", async (world, { at, lookAt, fov 
         viewer.stage.canvas.blur();
         viewer.stage.setPixelRatio(2);
         const rules = { mode: "fixed", at, lookAt, fov, seconds: 0, rail: undefined, on: undefined };
-        viewer.controls.camera.setRules({ ...rules, distance: undefined, min: undefined, max: undefined } as never);
+        viewer.controls.camera.setRules({
+          ...rules,
+          distance: undefined,
+          min: undefined,
+          max: undefined,
+        } as never);
         for (let frame = 0; frame < 6; frame++) await new Promise(requestAnimationFrame);
       },
       { at, lookAt, fov },

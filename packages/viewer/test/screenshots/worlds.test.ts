@@ -138,7 +138,9 @@ it("a_world_is_drawn_for_both_eyes_of_a_headset", async () => {
   const button = page.locator("#vr-enter");
   await waitFor("the button", () => button.isVisible());
   await button.click();
-  await waitFor("the headset", () => page.evaluate(() => window.nowcast.viewer.controls.headset !== undefined));
+  await waitFor("the headset", () =>
+    page.evaluate(() => window.nowcast.viewer.controls.headset !== undefined),
+  );
   await page.evaluate(() => {
     const { left, right } = window.headset.controllers;
     left!.position.set(-0.25, 1.3, -0.5);
