@@ -3,7 +3,7 @@ import { defineConfig } from "vite";
 
 /** A page joins a world at its own address, so Vite passes requests for the server's paths on to the server. */
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
-const proxy = { "/nowcast": { target: server, ws: true }, "/assets/": server };
+const proxy = { "/nowcast": { target: server, ws: true }, "/assets/": server, "/api/": server };
 
 const pages = ["index.html", "element.html"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
 

@@ -7,6 +7,7 @@ p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
 .panel { background: #141b2bc7; border-radius: 10px; padding: 6px 12px; overflow-wrap: anywhere; }
 .top { position: absolute; top: max(10px, env(safe-area-inset-top)); left: 10px; right: 10px; display: flex;
   gap: 8px; align-items: flex-start; justify-content: space-between; }
+.corner { display: flex; gap: 8px; }
 .board { display: flex; gap: 14px; font-size: 20px; padding: 4px 12px; }
 .board p { display: flex; gap: 14px; }
 .board b, #clock { font-variant-numeric: tabular-nums; }
@@ -84,12 +85,15 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .touch { position: absolute; right: 10px; bottom: max(16px, env(safe-area-inset-bottom)); display: none; gap: 8px;
   justify-items: end; }
 .actions { display: flex; flex-flow: row-reverse wrap; gap: 8px; max-width: 60cqw; }
+.talk { display: flex; gap: 8px; }
 .touch button { min-width: 64px; min-height: 48px; touch-action: none; user-select: none; }
+.touch button.emote { min-width: 48px; }
+.touch button.emote { min-width: 48px; }
 .touch button.offered { background: #2a7f86; }
 .touch button.idle { visibility: hidden; }
 .touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }
 :host(.touching) .touch, :host(.touching) .stick-hint { display: grid; }
-:host(.touching) .emotes kbd, :host(.touching) .intro small { display: none; }
+:host(.touching) .top .emote, :host(.touching) .emotes kbd, :host(.touching) .intro small { display: none; }
 :host(.touching) .prompts, :host(.touching) .chat:not(.typing) form { display: none; }
 :host(.touching) .chat { max-width: calc(100% - 96px); }
 @container hud (max-width: 600px) { .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }

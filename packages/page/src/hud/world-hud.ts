@@ -56,7 +56,8 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
   readonly #fill = document.createElement("div");
   readonly #touch = part("div", "touch");
   readonly #help = part("div", "panel help");
-  readonly #emoteToggle = button("panel");
+  /** The button in the corner, and the one for thumbs. */
+  readonly #emoteToggles = [button("panel emote"), button("emote")] as const;
   readonly #emotes: EmoteMenu;
   readonly #intro: IntroCard;
   readonly #voiceOption: HTMLElement;
@@ -112,11 +113,13 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     );
     this.#intro = this.#createIntro(intro, helpToggle);
     emotes.hidden = true;
-    this.#emoteToggle.textContent = "☺";
-    this.#emoteToggle.setAttribute("aria-label", pageTexts.emotes);
+    for (const toggle of this.#emoteToggles) {
+      toggle.textContent = "☺";
+      toggle.setAttribute("aria-label", pageTexts.emotes);
+    }
     this.#emotes = new EmoteMenu(
       emotes,
-      [this.#emoteToggle],
+      this.#emoteToggles,
       (emote) => this.listener?.emote(emote),
       this.#abort.signal,
     );
@@ -134,7 +137,9 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
       press: (trigger) => this.listener?.press(trigger),
       lift: (trigger) => this.listener?.release(trigger),
     });
-    this.#touch.append(this.#chatButton(), actionButtons, this.#jumpButton());
+    const talk = part("div", "talk");
+    talk.append(this.#emoteToggles[1], this.#chatButton());
+    this.#touch.append(talk, actionButtons, this.#jumpButton());
     this.#meter.append(this.#fill);
     this.stick.append(this.knob);
     board.append(score, clock);
@@ -155,7 +160,9 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
       part("div", "middle"),
       part("div", "low"),
     ];
-    top.append(this.#toggle, board, microphone, this.#emoteToggle, helpToggle);
+    const corner = part("div", "corner");
+    corner.append(microphone, this.#emoteToggles[0], helpToggle);
+    top.append(this.#toggle, board, corner);
     said.append(line, this.#notice, list, people);
     middle.append(banner, message);
     low.append(prompt, this.#prompts, slots, chat);
@@ -222,9 +229,8 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     this.#labels = new Map(bindings.map(({ action, label }) => [action, label]));
     this.#voiceOption.hidden = !passesVoices(this.#world.definition);
     const kinds = this.#world.definition?.kinds ?? [];
-    this.#emoteToggle.hidden = !kinds.some(({ attributes }) =>
-      attributes.some(({ name }) => name === "emote"),
-    );
+    const hasEmotes = kinds.some(({ attributes }) => attributes.some(({ name }) => name === "emote"));
+    for (const toggle of this.#emoteToggles) toggle.hidden = !hasEmotes;
     this.#keys.hasWalkers = hasWalkers(this.#world);
     this.#keys.define(bindings, UNMOVED, lookHints());
     this.#intro.update();

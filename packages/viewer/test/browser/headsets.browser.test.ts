@@ -276,7 +276,7 @@ it("leaves no frozen hands of a headset that stops or is taken off", async () =>
         !renderer.xr.isPresenting &&
         rig.position.length() === 0 &&
         metres > 1.5 &&
-        document.querySelector("canvas#world")!.parentElement === document.body
+        document.querySelector("canvas#world")!.parentElement === document.querySelector("main")
       );
     });
   await waitFor("the page to be as before", isAsBefore);
