@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, bail};
 
@@ -17,7 +18,9 @@ pub(crate) fn run_tests<T>(
     env: &[(&str, &str)],
     run: impl FnOnce(&[(&str, &str)]) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let folder = step::target_dir().join("nobodys-data");
+    // Tests of two steps may run at the same time.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let folder = step::target_dir().join(format!("nobodys-data-{}", RUNS.fetch_add(1, Ordering::Relaxed)));
     run_in(&folder, |folder| {
         let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).collect();
         run(&env)

@@ -10,7 +10,10 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::step;
+use crate::{console, step};
+
+/// The number of files or programs with failed tests that run a second time. If more fail, the machine is not the cause.
+const UNSTEADY: usize = 3;
 
 /// The number of tests that an error names. The output has the others.
 const NAMED: usize = 20;
@@ -19,7 +22,7 @@ const NAMED: usize = 20;
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Failures {
     tests: BTreeSet<String>,
-    /// The files of the tests, relative to the root of the checkout. Empty for Rust tests.
+    /// The files of the tests, relative to the root of the checkout, or the names of Rust's test programs.
     pub(crate) files: BTreeSet<String>,
 }
 
@@ -28,14 +31,34 @@ impl Failures {
         self.tests.is_empty()
     }
 
-    /// Adds a failed test.
-    pub(crate) fn add(&mut self, test: &str) {
-        self.tests.insert(test.to_owned());
+    /// Adds a failed test of a Rust program.
+    pub(crate) fn add(&mut self, program: &str, test: &str) {
+        self.files.insert(program.to_owned());
+        self.tests.insert(format!("{program}: {test}"));
     }
 
-    /// Fails with the names of the tests, if there are any.
-    pub(crate) fn into_result(self) -> anyhow::Result<()> {
-        if self.is_empty() { Ok(()) } else { bail!("{self}") }
+    /// Runs the files or programs of the failed tests once more, because a busy machine sometimes lets a program wait for longer
+    /// than any limit. A test that passes then is printed as unsteady.
+    ///
+    /// # Errors
+    /// If a test fails a second time, or if the tests of many files failed.
+    pub(crate) fn settle(self, again: impl FnOnce(&Self) -> anyhow::Result<Self>) -> anyhow::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        if self.files.len() > UNSTEADY {
+            bail!("{self}");
+        }
+        eprintln!("{} these tests failed, and their files run once more:\n{self}", console::yellow("again:"));
+        let second = again(&self)?;
+        if !second.is_empty() {
+            bail!("twice:\n{second}");
+        }
+        eprintln!(
+            "{} these tests failed once and passed the second time:\n{self}",
+            console::yellow("unsteady:")
+        );
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use crate::failures::{Failures, failed_test};
@@ -41,12 +41,13 @@ pub(crate) fn build() -> anyhow::Result<()> {
 
 /// Runs all tests and the examples of the documentation, and fails with the names of the tests that failed.
 pub(crate) fn run(env: &[(&str, &str)]) -> anyhow::Result<()> {
-    let mut failures = run_programs(programs(&[])?, env)?;
-    let documentation = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast", "--quiet"];
-    if let Err(error) = step::run_with_env(&documentation, &[&LINTED, env].concat()) {
-        failures.add(&error.to_string());
+    let programs = run_twice(programs(&[])?, env);
+    let line = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast", "--quiet"];
+    let documentation = step::run_with_env(&line, &[&LINTED, env].concat());
+    match (programs, documentation) {
+        (Err(programs), Err(documentation)) => Err(anyhow!("{programs:#}\n{documentation:#}")),
+        (programs, documentation) => programs.and(documentation),
     }
-    failures.into_result()
 }
 
 /// Runs the tests that cargo builds with more arguments, of the crates in wanted folders.
@@ -57,7 +58,7 @@ pub(crate) fn run_some(
 ) -> anyhow::Result<()> {
     let mut programs = programs(more)?;
     programs.retain(|program| is_wanted(&program.folder));
-    run_programs(programs, env)?.into_result()
+    run_twice(programs, env)
 }
 
 /// Runs the ignored tests of the test programs with this name.
@@ -109,9 +110,20 @@ fn program(message: &Value) -> Option<Program> {
 /// Crates whose tests wait for a disk or for nats-servers. Two of them at once would wait for each other.
 const DISK_CRATES: [&str; 6] = ["cli", "dev-nats", "jetstream", "room", "server", "store"];
 
+/// Runs the programs, and once more those whose tests failed.
+fn run_twice(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<()> {
+    run_programs(&programs, env)?.settle(|first| {
+        let failed = programs.iter().filter(|program| first.files.contains(&program.name));
+        run_programs(failed, env)
+    })
+}
+
 /// Runs the programs and prints the output of each when it has ended. Programs of [`DISK_CRATES`] run one after the other, beside
 /// as many others as there are more cores.
-fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<Failures> {
+fn run_programs<'a>(
+    programs: impl IntoIterator<Item = &'a Program>,
+    env: &[(&str, &str)],
+) -> anyhow::Result<Failures> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (on_disk, others): (VecDeque<_>, VecDeque<_>) = programs.into_iter().partition(|program| {
         program.folder.file_name().is_some_and(|name| DISK_CRATES.iter().any(|of| name == *of))
@@ -120,15 +132,15 @@ fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<
     let ended = Mutex::new((Failures::default(), Vec::new()));
     let libraries = libraries()?;
     std::thread::scope(|scope| {
-        let work = |waiting: &Mutex<VecDeque<Program>>| -> anyhow::Result<()> {
+        let work = |waiting: &Mutex<VecDeque<&'a Program>>| -> anyhow::Result<()> {
             loop {
                 let next = waiting.lock().expect("no worker panics").pop_front();
                 let Some(program) = next else { return Ok(()) };
                 let begin = Instant::now();
-                let failed = run_program(&program, env, &libraries)?;
+                let failed = run_program(program, env, &libraries)?;
                 let mut ended = ended.lock().expect("no worker panics");
-                failed.iter().for_each(|test| ended.0.add(&format!("{}: {test}", program.name)));
-                ended.1.push((begin.elapsed(), program.name));
+                failed.iter().for_each(|test| ended.0.add(&program.name, test));
+                ended.1.push((begin.elapsed(), &*program.name));
             }
         };
         let lists = std::iter::once(&on_disk).chain(std::iter::repeat_n(&others, cores.max(2) - 1));
@@ -173,7 +185,7 @@ fn libraries() -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
-fn show_slowest(mut times: Vec<(Duration, String)>) {
+fn show_slowest(mut times: Vec<(Duration, &str)>) {
     times.sort();
     eprintln!("\nThe slowest of {} test programs, in seconds:", times.len());
     for (time, name) in times.iter().rev().take(SLOWEST) {

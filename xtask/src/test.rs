@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::failures::Failures;
 use crate::{
     bindings, client, console, decoy, dissector, failures, interop, lab, nats, publish, rust_tests, step,
     tidy, tools,
@@ -43,14 +42,29 @@ struct Step {
     /// Whether the arguments ask for this step.
     is_asked: fn(&Args) -> bool,
     run: fn(&Args) -> anyhow::Result<()>,
+    /// Whether the step begins with the one before it, because both wait more than they compute. Such steps run one after the
+    /// other beside the last one that is none.
+    is_beside: bool,
 }
 
 const fn always(name: &'static str, run: fn(&Args) -> anyhow::Result<()>) -> Step {
-    Step { name, is_asked: |_| true, run }
+    Step { name, is_asked: |_| true, run, is_beside: false }
+}
+
+const fn beside(name: &'static str, run: fn(&Args) -> anyhow::Result<()>) -> Step {
+    Step { name, is_asked: |_| true, run, is_beside: true }
 }
 
 const fn long(name: &'static str, run: fn(&Args) -> anyhow::Result<()>) -> Step {
-    Step { name, is_asked: |args| args.long, run }
+    asked(name, |args| args.long, run)
+}
+
+const fn asked(
+    name: &'static str,
+    is_asked: fn(&Args) -> bool,
+    run: fn(&Args) -> anyhow::Result<()>,
+) -> Step {
+    Step { name, is_asked, run, is_beside: false }
 }
 
 const STEPS: &[Step] = &[
@@ -64,16 +78,16 @@ const STEPS: &[Step] = &[
     always("rust builds and lints", |_| build_rust()),
     always("dissector", |_| dissector()),
     always("rust tests", |args| decoy::run_tests(long_form(args), rust_tests::run)),
-    always("typescript tests", typescript_tests),
+    beside("python", |_| bindings::run(&Built::find().program)),
+    beside("documents", |_| client::build_site()),
+    beside("typescript tests", typescript_tests),
     always("sessions across languages", |_| sessions_across_languages()),
-    always("python", |_| bindings::run(&Built::find().program)),
-    always("documents", |_| client::build_site()),
-    Step { name: "browser tests", is_asked: |args| !args.without_browser, run: browser_tests },
+    asked("browser tests", |args| !args.without_browser, browser_tests),
     long("a stock WebTransport client", |_| interop::run()),
     long("rust documentation", |_| rust_docs()),
     long("installation", |_| publish::check::run_in_short(Path::new(&Built::find().program))),
-    Step { name: "rust tests, portable", is_asked: |args| args.portable || args.long, run: portable_tests },
-    Step { name: "lab", is_asked: |args| args.lab || args.long, run: |args| lab::test(long_form(args)) },
+    asked("rust tests, portable", |args| args.portable || args.long, portable_tests),
+    asked("lab", |args| args.lab || args.long, |args| lab::test(long_form(args))),
 ];
 
 /// The browser tests of a run without `--browser`: each page, each carrier, a proxy, and faults of servers.
@@ -91,40 +105,59 @@ const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
 /// Runs every step that the arguments ask for, and prints which of them passed.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let start = Instant::now();
     let mut outcomes = Vec::new();
-    for step in STEPS.iter().filter(|step| (step.is_asked)(args)) {
-        eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
-        let start = Instant::now();
-        let outcome = (step.run)(args);
-        let failed = outcome.is_err();
-        if let Err(error) = &outcome {
-            eprintln!("{} {}: {error:#}", console::red("failed:"), step.name);
-        }
-        outcomes.push((step.name, outcome, start.elapsed()));
+    let asked: Vec<&Step> = STEPS.iter().filter(|step| (step.is_asked)(args)).collect();
+    for steps in asked.chunk_by(|_, next| next.is_beside) {
+        let (first, beside) = steps.split_first().expect("a chunk has a step");
+        let ended = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| beside.iter().map(|step| step.run(args)).collect::<Vec<_>>());
+            [vec![first.run(args)], beside.join().expect("a step does not panic")].concat()
+        });
+        let failed = ended.iter().any(|step| step.cause.is_some());
+        outcomes.extend(ended);
         // The first step looks for the tools of all others.
         if failed && (args.fail_fast || outcomes.len() == 1) {
             break;
         }
     }
-    summarise(&outcomes, args.without_browser)
+    summarise(&outcomes, start.elapsed(), args.without_browser)
 }
 
-fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser: bool) -> anyhow::Result<()> {
+/// The end of a step.
+#[derive(Clone)]
+struct Ended {
+    name: &'static str,
+    elapsed: Duration,
+    /// Why the step failed.
+    cause: Option<String>,
+}
+
+impl Step {
+    fn run(&self, args: &Args) -> Ended {
+        eprintln!("\n{} {}", console::bold("==>"), console::bold(self.name));
+        let start = Instant::now();
+        let cause = (self.run)(args).err().map(|error| format!("{error:#}"));
+        if let Some(cause) = &cause {
+            eprintln!("{} {}: {cause}", console::red("failed:"), self.name);
+        }
+        Ended { name: self.name, elapsed: start.elapsed(), cause }
+    }
+}
+
+fn summarise(outcomes: &[Ended], total: Duration, without_browser: bool) -> anyhow::Result<()> {
     eprintln!("\n{}", console::bold("summary"));
-    for (name, outcome, elapsed) in outcomes {
-        let verdict = if outcome.is_ok() { console::green("passed") } else { console::red("FAILED") };
+    for Ended { name, elapsed, cause } in outcomes {
+        let verdict = if cause.is_none() { console::green("passed") } else { console::red("FAILED") };
         eprintln!("  {verdict}  {name:<30} {:>6.1} s", elapsed.as_secs_f32());
-        for line in
-            outcome.as_ref().err().map(|error| format!("{error:#}")).iter().flat_map(|text| text.lines())
-        {
+        for line in cause.iter().flat_map(|cause| cause.lines()) {
             eprintln!("            {line}");
         }
     }
     if without_browser {
         eprintln!("  {}  browser tests: left out by --without-browser", console::yellow("NOT RUN"));
     }
-    let total: Duration = outcomes.iter().map(|(_, _, elapsed)| *elapsed).sum();
-    let failed = outcomes.iter().filter(|(_, outcome, _)| outcome.is_err()).count();
+    let failed = outcomes.iter().filter(|step| step.cause.is_some()).count();
     println!("steps: {} passed, {failed} failed, in {} s", outcomes.len() - failed, total.as_secs());
     if failed > 0 {
         bail!("{failed} of {} steps failed", outcomes.len());
@@ -175,48 +208,27 @@ fn rust_docs() -> anyhow::Result<()> {
 /// Runs the TypeScript tests. Some of them join a world of the real program, or open channels to an endpoint that echoes
 /// messages.
 fn typescript_tests(args: &Args) -> anyhow::Result<()> {
-    let failures = vitest(&[], &[&Built::find().env()[..], long_form(args)].concat())?;
-    failures.into_result()
+    vitest(&[], &[], &[&Built::find().env()[..], long_form(args)].concat())
 }
 
-/// Runs Vitest with the data folder of nobody, and returns the tests that failed.
-fn vitest(args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Failures> {
-    let report = step::target_dir().join("vitest.json");
-    let line = [&["npx", "--no", "vitest", "run"], args].concat();
-    let env = [env, &[("NOWCAST_REQUIRE_TOOLS", "1")]].concat();
-    decoy::run_tests(&env, |env| failures::run_vitest(&line, env, &report))
-}
-
-/// The number of files with failed browser tests that are run a second time.
-const UNSTEADY_FILES: usize = 3;
-
-/// Runs the browser tests. Files with a failed test run once more, because a browser on a busy machine sometimes lets a page wait
-/// for longer than any limit. A test that passes then is printed as unsteady.
 fn browser_tests(args: &Args) -> anyhow::Result<()> {
     let filters: &[&str] = if args.browser || args.long { &["test/browser"] } else { &BROWSER_SHORT };
     let chromium = tools::require_chromium()?;
     let chromium = chromium.to_string_lossy();
     let built = Built::find();
     let env = [&built.env()[..], &[("NOWCAST_CHROMIUM", &*chromium)], long_form(args)].concat();
-    let line = ["--config", "vitest.browser.config.ts"];
-    let first = vitest(&[&line[..], filters].concat(), &env)?;
-    if first.is_empty() {
-        return Ok(());
-    }
-    if first.files.len() > UNSTEADY_FILES {
-        bail!("{first}");
-    }
-    eprintln!("{} these tests failed, and their files run once more:\n{first}", console::yellow("again:"));
-    let files: Vec<&str> = first.files.iter().map(String::as_str).collect();
-    let second = vitest(&[&line[..], &files].concat(), &env)?;
-    if second.is_empty() {
-        eprintln!(
-            "{} these tests failed once and passed the second time:\n{first}",
-            console::yellow("unsteady:")
-        );
-        return Ok(());
-    }
-    bail!("twice:\n{second}")
+    vitest(&["--config", "vitest.browser.config.ts"], filters, &env)
+}
+
+/// Runs Vitest with the data folder of nobody.
+fn vitest(options: &[&str], filters: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
+    let report = step::target_dir().join("vitest.json");
+    let env = [env, &[("NOWCAST_REQUIRE_TOOLS", "1")]].concat();
+    let run = |filters: &[&str]| {
+        let line = [&["npx", "--no", "vitest", "run"], options, filters].concat();
+        decoy::run_tests(&env, |env| failures::run_vitest(&line, env, &report))
+    };
+    run(filters)?.settle(|first| run(&first.files.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// The paths of built programs that other tests start.
