@@ -504,7 +504,8 @@ async fn an_action_that_finds_no_work_left_in_its_step_is_refused_and_may_be_rep
         assert!(["wave", "count"].contains(&refused.as_str()) && reason.contains("try again"), "{reason}");
     }
     assert_eq!(ada.view.refused.iter().filter(|(refused, _)| refused == "count").count(), 1);
-    assert!(server.metric(r#"nowcast_messages_dropped_total{reason="no_work_left"}"#) > 0.0);
+    let dropped = r#"nowcast_messages_dropped_total{reason="no_work_left"}"#;
+    server.until_metric(dropped, |dropped| dropped > 0.0).await;
     // The refused number is not stored.
     drop(ada);
     server.stop().await;
