@@ -9,13 +9,13 @@ declare module "@nowcast/world" {
   /** The world's saved state. `world.state { score = 0 }` declares first values; afterwards `world.state` is an ordinary table. */
   export const state: StateOfWorld;
 
-  /** Declares `player.saved`, while modules are loaded: its fields with their first values, and the form's `version` (1). `upgrade` receives data in an older version, and returns the data in the present one. Data in a newer version is not changed. */
+  /** Declares `player.saved`, while modules are loaded: the fields with their first values, and the `version` of your fields (1). When you raise `version`, your `upgrade` receives the data of an older version, and returns the new data. Data of a newer version is not changed. */
   export function saved<T extends object>(this: void, options: { default: T; version?: number; upgrade?: (this: void, data: any, version: number) => T }): void;
 
-  /** Gravity in metres a second squared (0, -9.81, 0), maximum numbers: players (256) and entities (16,384, at most 131,072), your rules' `version` number (0), for "upgrade", and the `interest` for kinds that declare none: `{ radius = 256 }`. `update_rates` also apply to kinds that declare none. `rewind = true` records the last half second, for `world.rewound`. */
+  /** Sets the world's `gravity` in metres a second squared (0, -9.81, 0), and the maximum number of players (256) and entities (16,384; at most 131,072). `version` numbers your rules for "upgrade" (0). `interest` (`{ radius = 256 }`) and `update_rates` apply to kinds that declare none. With `rewind = true`, the server records the last half second for `world.rewound`. */
   export function settings(this: void, fields: { gravity?: Vector; players_max?: number; entities_max?: number; version?: number; interest?: any; update_rates?: UpdateRate[]; rewind?: boolean }): void;
 
-  /** Describes the world to visitors: the `goal` in one sentence, `how` to begin in at most six sentences, and a `picture`'s name in `assets/`. Each sentence has at most 200 bytes. The start page and the card behind "?" show the description. */
+  /** Describes the world to visitors: the `goal` in one sentence, `how` to play in at most six sentences, and a `picture` from `assets/`. Each sentence has at most 200 bytes. The start page and the card behind "?" show the description. */
   export function about(this: void, fields: { goal: string; how?: string | string[]; picture?: string }): void;
 
   /** Calls `fn` at "start" (), "step" (dt: seconds), "join" (player), "arrive" (player, data: a table, empty if the player was sent without data, from: the room from which `send_to` sent the player; called after "join"), "leave" (player), "program_join" and "program_leave" (player: a program, see "Owners"), "message" (player, text) or "upgrade" (from: the previous version's number, nil if unknown). If any `fn` returns false for a message, nobody receives the message. */
@@ -24,10 +24,10 @@ declare module "@nowcast/world" {
   /** Declares an action for players. Argument types are those of attributes. The server refuses arguments that do not fit before calling `fn`. `binding` defines how players trigger the action: a key, a label, a target. */
   export function action<const A extends AttributeTypes>(this: void, name: string, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): void;
 
-  /** Declares a chat command, such as `/give`, while modules are loaded: `fn` receives the player and the arguments in their order, and may return an answer for the player. The server names arguments that do not fit, and then does not call `fn`. At most 64 commands. See "Commands". */
+  /** Declares a chat command, such as `/give`, while modules are loaded: `fn` receives the player and the arguments in their order, and may return an answer for the player. If an argument does not fit, the player reads why, and the server does not call `fn`. At most 64 commands. See "Commands". */
   export function command<const C extends readonly CommandArgument[] = []>(this: void, name: string, options: { help?: string; arguments?: C; roles?: readonly string[] }, fn: (this: void, player: Player, ...values: CommandValues<C>) => string | undefined | void): void;
 
-  /** Declares the fields of a `world.emit` event, with types as for attributes, and returns the name. You may also send undeclared events; declared ones are checked and cost fewer bytes. */
+  /** Declares the fields of a `world.emit` event, with types as for attributes, and returns the name. You may also send undeclared events, but the server checks declared ones, and sends fewer bytes for them. */
   export function event<const A extends AttributeTypes>(this: void, name: string, fields: A): EventName<Values<A>>;
 
   /** Declares a timer's function, and returns the name. */
@@ -51,7 +51,7 @@ declare module "@nowcast/world" {
   /** `world.ui.panel` declares a panel on players' screens, while modules are loaded. At most 32 panels with 256 parts together. See "Panels". */
   export const ui: { panel: (this: void, name: string, options: PanelFields) => Panel };
 
-  /** Plays a sound from `assets/`: everywhere, or from a place `at`; for all, for one player, or for players within `radius` metres of `near` (by default `at`). */
+  /** Plays a sound from `assets/`, everywhere or from a place `at`. All players hear the sound, or one player (`to`), or players within `radius` metres of `near` (by default `at`). */
   export function sound(this: void, file: string, options?: { at?: Vector; volume?: number; to?: Entity; near?: Vector; radius?: number }): void;
 
   /** Repeats a sound from `assets/`, such as music or an engine, on every page or on one player's, until you change or stop the loop. Players who join later hear the loop, too. nil stops the loop. Pages play at most 8 loops. */
@@ -69,7 +69,7 @@ declare module "@nowcast/world" {
   /** Sets the camera for all players, or for one, until you change the camera. nil returns to the page's own camera. The camera never enters bodies. */
   export function camera(this: void, fields?: CameraFields, player?: Player): void;
 
-  /** Shakes the picture for all players, for one, or for those within `radius` metres of `near`: with a `strength` from 0 to 1 (0.5), for `seconds` (0.5; at most 10). The picture does not shake for people who prefer reduced motion. */
+  /** Shakes the picture with a `strength` from 0 to 1 (0.5), for `seconds` (0.5; at most 10): for all players, for one, or for players within `radius` metres of `near`. People who prefer reduced motion see no shake. */
   export function shake(this: void, fields?: { strength?: number; seconds?: number; near?: Vector; radius?: number }, player?: Player): void;
 
   /** All players in the order in which they joined, or only those with a tag, such as a team. Programs are not included. */
@@ -108,7 +108,7 @@ declare module "@nowcast/world" {
   /** Removes a joint. */
   export function remove_joint(this: void, joint: number): void;
 
-  /** The shortest path over a grid, without the first cell; nil if there is none. The path avoids cells that are true in `blocked`, and cuts no corner. Between two places on a grid from `world.grid`, the path is a list of corners, and ends at `to`; the other corners have the grid's height. The path begins and ends in the free cells that are nearest to `from` and `to`, within 2 cells. */
+  /** The shortest path over a grid, without the first cell; nil if there is none. The path avoids cells whose value in `blocked` is true, and does not cut corners. Between two places on a grid from `world.grid`, the path is a list of corners, and ends at `to`; the other corners have the grid's height. The path begins and ends in the free cells that are nearest to `from` and `to`, within 2 cells. */
   export function path<P extends Cell | Vector>(this: void, grid: Grid, from: P, to: P): P[] | undefined;
 
   /** Surveys the ground for `world.path`. The present fixed bodies decide which cells are blocked, so survey again when they change. Queries see a new body from the step after its spawn. A surveyed grid has at most 16,384 cells. */
@@ -221,7 +221,7 @@ declare module "@nowcast/world" {
     /** Moves a kinematic body to a place within some seconds, and stops there. Another `move_to`, `glide_to`, an owner, or a new position, rotation, velocity, spin or parent ends the move. The move is saved. */
     move_to(to: Vector, options?: MoveFields): void;
 
-    /** Moves a kinematic body through a path's 1 to 64 places, in straight lines, and stops at the last one. The move ends for the same reasons as a `move_to`, and is saved. At most 1,024 entities follow paths at the same time. */
+    /** Moves a kinematic body in straight lines through 1 to 64 places, and stops at the last place. The move ends for the same reasons as a `move_to`, and is saved. At most 1,024 entities follow paths at the same time. */
     follow(path: Vector[], options?: PathFields): void;
 
     /** Turns a kinematic body in place to a yaw or a rotation, the shorter way round. The options are those of `move_to`. */
@@ -245,7 +245,7 @@ declare module "@nowcast/world" {
     /** Whether the entity has a tag. */
     has_tag(tag: string): boolean;
 
-    /** Ignores contacts with one other entity; nil ends that. */
+    /** Turns off collisions with one other entity; nil turns them on again. */
     pass_through(other?: Entity): void;
 
     /** Sets the multiple of the world's gravity that acts on the entity; with 0 the entity floats. */
@@ -278,7 +278,7 @@ declare module "@nowcast/world" {
     /** Makes a player's avatar. An earlier avatar is removed. */
     spawn_avatar<A extends AttributeTypes>(kind: Kind<A>, fields?: SpawnFields & Partial<Values<A>>): EntityOf<A>;
 
-    /** Lets a player's input move another entity, such as a drone or a vehicle, which becomes the avatar. The former avatar stays: a walker stands still, or with `seat` (a place relative to the entity) sits there and moves along. `player:control(person)` returns to the person. See "Vehicles and drones". */
+    /** Lets a player's input move another entity, such as a drone or a vehicle, which becomes the avatar. The former avatar stays where it is. If you give a `seat`, which is a place relative to the entity, a walker sits there and moves along. To return to the person, call `player:control(person)`. See "Vehicles and drones". */
     control(entity: Entity, options?: { seat?: Vector }): void;
 
     /** Writes a line (at most 400 bytes) into one player's chat, without a speaker. */
@@ -299,7 +299,7 @@ declare module "@nowcast/world" {
     /** Its name. */
     name: string;
 
-    /** Sets a part's value on every screen, or on one player's, whose own value has priority; nil returns to the declared value. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button or an input shows a text, and false disables the part; a picture shows a file. Texts have at most 200 bytes. */
+    /** Sets a part's value on every screen, or on one player's screen. A player's own value has priority, and nil returns to the declared value. Values by type: a text, a number or a boolean for "text"; a number for "bar"; at most 16 texts for "list"; a text for "button" and "input", or false to disable the part; a file for "picture". A text has at most 200 bytes. */
     set(part: string, value: any, player?: Player): void;
 
     /** Shows the panel to all players, or to one. A panel with `at = "entity"` hangs over an entity. */
@@ -309,7 +309,7 @@ declare module "@nowcast/world" {
     hide(player?: Player): void;
   }
 
-  /** Clients receive `look` unchanged. `walker` (which may be `{}`) makes the entities people, whose bodies Nowcast declares. With `appearance = true` players choose clothes and gestures: the kind gets the attributes `outfit` and `emote`. `owner` declares which players may own the entities. `formerly` is the kind's earlier name, or a list of earlier names: the kind takes over the entities with such a name. `interest` says which players receive the entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with "always" all, with "never" none, with "owner" the owner. `update_rates` says how often players receive movement, by distance. `precision` is the largest error in positions that clients receive, in metres (0.001), and `rotation_precision` the largest error in the three smaller numbers of a quaternion (0.0002): less precision costs fewer bytes. `layer` names the bodies' collision layer ("default"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the other's layer. A sensor does not report ignored bodies. */
+  /** Clients receive `look` unchanged. `walker` (which may be `{}`) makes the entities people, whose bodies Nowcast declares. With `appearance = true` players choose clothes and gestures: the kind gets the attributes `outfit` and `emote`. `owner` declares which players may own the entities. `formerly` is the kind's earlier name, or a list of earlier names: the kind takes over the entities with such a name. `interest` decides which players receive the entities: `{ radius = 60 }` for players whose avatars are within 60 metres, "always" for all players, "never" for none, "owner" for the owner. `update_rates` decides how often players receive movement, by distance. `precision` is the largest error in positions that clients receive, in metres (0.001), and `rotation_precision` the largest error in the three smaller numbers of a quaternion (0.0002): less precision costs fewer bytes. `layer` names the bodies' collision layer ("default"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the other's layer. A sensor does not report ignored bodies. */
   export interface KindFields {
     body?: BodyFields;
     walker?: WalkerFields;
@@ -505,7 +505,7 @@ declare module "@nowcast/world" {
     face?: boolean;
   }
 
-  /** Leaves one entity out of a query (`except`), or finds only entities with a `tag`, or only bodies with this `motion`, such as "fixed". */
+  /** Restricts a query: ignores the entity `except`, finds only entities with a `tag`, or finds only bodies with this `motion`, such as "fixed". */
   export interface Filter {
     except?: Entity;
     tag?: string;
