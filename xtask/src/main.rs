@@ -73,6 +73,9 @@ enum Command {
     /// Make everything that a release publishes, below target/dist/out, and publish nothing: archives, packages, an image,
     /// checksums, licences. With --check, also install and run all of it
     Dist(publish::Args),
+    /// Do everything that a release does: versions, changelog, tests, packages, checksums, the pages' commands. With --dry-run,
+    /// publish nothing
+    Release(publish::release::Args),
     /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
     Conformance(long::ConformanceArgs),
     /// Long: run the models of the shared queue's atomic protocol in every interleaving
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Docs(args) => serve::build_site(&args),
         Command::Costs => costs::run(),
         Command::Dist(args) => publish::run(&args),
+        Command::Release(args) => publish::release::run(&args),
         Command::Conformance(args) => long::conformance(&args),
         Command::Loom => long::loom(),
         Command::Fuzz(args) => long::fuzz(&args),

@@ -85,6 +85,7 @@ const STEPS: &[Step] = &[
     asked("browser tests", |args| !args.without_browser, browser_tests),
     long("a stock WebTransport client", |_| interop::run()),
     long("rust documentation", |_| rust_docs()),
+    long("macos", |_| publish::program::check_macos()),
     long("installation", |_| publish::check::run_in_short(Path::new(&Built::find().program))),
     asked("rust tests, portable", |args| args.portable || args.long, portable_tests),
     asked("lab", |args| args.lab || args.long, |args| lab::test(long_form(args))),

@@ -7,35 +7,39 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::{Places, VERSION, copy, copy_folder, output_of, program, published, roots, wheel, wine};
-use crate::{console, step};
+use super::{Places, VERSION, copy, copy_folder, output_of, pages, program, published, roots, wheel, wine};
+use crate::step;
 
-/// The world that the instructions make.
+/// The world that the page's commands make.
 const WORLD: &str = "my-world";
 /// The warning of a server that was to open a browser, on a machine without one.
 const NO_BROWSER: &str = "cannot open a browser";
 /// The folders with programs of the small system.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Checks the packages that were made.
-pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Result<()> {
+/// Checks the packages that were made. Returns the parts that were not made, and therefore not checked.
+pub(super) fn run(places: &Places, colyseus: bool) -> anyhow::Result<Vec<&'static str>> {
     check_sums(places)?;
     let made = published(places)?;
-    let archive = |ending: &str| made.iter().find(|name| name.ends_with(ending));
-    match archive("-windows-x86_64.zip") {
+    let find = |ending: &str| made.iter().find(|name| name.ends_with(ending));
+    let mut unmade = Vec::new();
+    match find("-windows-x86_64.zip") {
         Some(windows) => wine::run(places, &places.out.join(windows))?,
-        None => eprintln!("{} the Windows program, which was not made", console::yellow("not checked:")),
+        None => unmade.push("the Windows program"),
     }
-    match archive(".tar.gz") {
-        Some(_) => run_on_linux(places, with_wheel, colyseus),
-        None => {
-            eprintln!("{} the packages for Linux, which were not made", console::yellow("not checked:"));
-            Ok(())
-        }
+    let with_wheel = find("_x86_64.whl").is_some();
+    if !with_wheel {
+        unmade.push("the wheel");
     }
+    match find("-linux-x86_64.tar.gz") {
+        Some(_) => run_on_linux(places, with_wheel, colyseus)?,
+        None => unmade.push("the packages for Linux"),
+    }
+    Ok(unmade)
 }
 
-/// Follows every way to a first world, each in a small system of its own. The wheel is left out if none was made.
+/// Follows every way to a first world, each in a small system of its own. The commands are those of the page about installation.
+/// The wheel is left out if none was made.
 fn run_on_linux(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Result<()> {
     let npm = roots::system(places, "npm")?;
     roots::add_node(&npm)?;
@@ -44,15 +48,11 @@ fn run_on_linux(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Re
     copy(&places.out.join(format!("{name}.tar.gz")), &archive.join("home").join(format!("{name}.tar.gz")))?;
     let image = places.stage.join("root-image");
     roots::unpack_image(places, &image)?;
-    let mut npm_way = way("npm", &npm, &[&format!("npm create nowcast@latest {WORLD}")]);
+    let mut npm_way = way("npm", &npm, &pages::commands("With npm")?);
     npm_way["says"] = json!([NO_BROWSER]);
     let mut ways = vec![
         npm_way,
-        way(
-            "archive",
-            &archive,
-            &[&format!("tar xzf {name}.tar.gz"), &format!("{name}/nowcast new {WORLD} --serve")],
-        ),
+        way("archive", &archive, &pages::commands("With the archive")?),
         debian_way(places)?,
         image_way(&image)?,
     ];
@@ -144,7 +144,7 @@ fn npm_refusals(root: &Path) -> [Value; 4] {
 }
 
 /// Compares the files with the list of checksums.
-fn check_sums(places: &Places) -> anyhow::Result<()> {
+pub(super) fn check_sums(places: &Places) -> anyhow::Result<()> {
     let line = ["sha256sum", "--check", "--quiet", "SHA256SUMS"];
     let status = step::command(line[0]).args(&line[1..]).current_dir(&places.out).status();
     if !status.is_ok_and(|status| status.success()) {
@@ -157,18 +157,15 @@ fn check_sums(places: &Places) -> anyhow::Result<()> {
 fn debian_way(places: &Places) -> anyhow::Result<Value> {
     let root = roots::system(places, "debian")?;
     roots::add_package_database(places, &root)?;
-    let name = format!("nowcast_{VERSION}_amd64.deb");
-    let package = places.out.join(&name);
+    let mut commands = pages::commands("With the Debian package")?;
     let shown = root.display();
-    let within = |command: &str| format!("chroot {shown} /bin/sh -c 'cd /home && {command}'");
-    let mut way = way(
-        "debian package",
-        &root,
-        &[
-            &format!("dpkg --root={shown} --install {}", package.display()),
-            &within(&format!("nowcast new {WORLD} --serve")),
-        ],
-    );
+    let (install, run) = commands.split_first_mut().context("the package is installed by a command")?;
+    let package = install.strip_prefix("apt install ./").context("apt installs the package")?;
+    *install = format!("dpkg --root={shown} --install {}", places.out.join(package).display());
+    for command in run {
+        *command = format!("chroot {shown} /bin/sh -c 'cd /home && {command}'");
+    }
+    let mut way = way("debian package", &root, &commands);
     from_outside(&mut way)?;
     Ok(way)
 }
@@ -177,18 +174,13 @@ fn debian_way(places: &Places) -> anyhow::Result<Value> {
 fn wheel_way(places: &Places) -> anyhow::Result<Value> {
     let root = roots::system(places, "wheel")?;
     roots::add_python(&root)?;
-    let wheels = root.join("home/wheels");
+    let commands = pages::commands("With pip")?;
+    let folder = commands.iter().find_map(|command| command.split_once("--find-links ")?.1.split(' ').next());
+    let wheels = root.join("home").join(folder.context("pip installs from a folder")?);
     for path in wheel::made(places)? {
         copy(&path, &wheels.join(path.file_name().context("a wheel has a name")?))?;
     }
-    let mut way = way(
-        "wheel",
-        &root,
-        &[
-            "pip install --no-index --find-links wheels nowcast-server",
-            &format!("nowcast new {WORLD} --serve"),
-        ],
-    );
+    let mut way = way("wheel", &root, &commands);
     way["says"] = json!([NO_BROWSER]);
     Ok(way)
 }
@@ -211,8 +203,8 @@ fn image_way(root: &Path) -> anyhow::Result<Value> {
         "container image",
         root,
         &[
-            &format!("chroot {shown} {program} new {world}"),
-            &format!("chroot {shown} {program} serve {world} --data /data"),
+            format!("chroot {shown} {program} new {world}"),
+            format!("chroot {shown} {program} serve {world} --data /data"),
         ],
     );
     way["file"] = json!(root.join("worlds").join(WORLD).join("world.luau"));
@@ -220,7 +212,8 @@ fn image_way(root: &Path) -> anyhow::Result<Value> {
     Ok(way)
 }
 
-fn way(name: &str, root: &Path, commands: &[&str]) -> Value {
+fn way(name: &str, root: &Path, commands: &[impl AsRef<str>]) -> Value {
+    let commands: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
     json!({
         "name": name,
         "root": root,

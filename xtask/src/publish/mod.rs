@@ -6,7 +6,9 @@ pub(crate) mod check;
 mod debian;
 mod image;
 mod npm;
-mod program;
+mod pages;
+pub(crate) mod program;
+pub(crate) mod release;
 mod roots;
 mod wheel;
 mod wine;
@@ -19,24 +21,18 @@ use anyhow::{Context as _, bail};
 
 use crate::{client, console, step, tools};
 
-/// The parts to make.
+/// The packages to make, and their checks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    packages: Packages,
     /// Install every result in an empty folder without a toolchain and without a network, and start a world there. Prints the
     /// time and the number of commands of each way
     #[arg(long)]
     check: bool,
     /// Use what is in target/dist, and make nothing
-    #[arg(long, requires = "check")]
+    #[arg(long, requires = "check", conflicts_with_all = ["program", "platforms", "profile"])]
     made: bool,
-    /// Pack this program for the platform of this machine, and build no other and no wheel. For tests of the packages: a
-    /// published program must run on older systems, too
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// Make only the packages of this platform, such as linux-x86_64. May be given several times. Without the flag, packages of all
-    /// platforms are made
-    #[arg(long = "platform", value_name = "NAME", conflicts_with_all = ["program", "made"])]
-    platforms: Vec<String>,
     /// Fail if a file is larger than its goal of 25 MiB, instead of naming it in a warning
     #[arg(long)]
     strict: bool,
@@ -46,6 +42,39 @@ pub(crate) struct Args {
     /// Also time the installation of Colyseus from npm's registry, as a comparison
     #[arg(long, requires = "check")]
     colyseus: bool,
+}
+
+/// The packages to make.
+#[derive(clap::Args)]
+struct Packages {
+    /// Pack this program for the platform of this machine, and build no other and no wheel. For tests of the packages: a
+    /// published program must run on older systems, too
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Make only the packages of this platform, such as linux-x86_64. May be given several times. Without the flag, packages of all
+    /// platforms are made
+    #[arg(long = "platform", value_name = "NAME", conflicts_with = "program")]
+    platforms: Vec<String>,
+    /// Compile with this profile of Cargo. For tests of the packages: `dev` compiles faster, but makes large and slow programs
+    #[arg(long, value_name = "NAME", default_value = DIST, conflicts_with = "program")]
+    profile: String,
+}
+
+/// The profile of published programs.
+const DIST: &str = "dist";
+
+impl Packages {
+    /// Whether these are all packages of a release, as they are published.
+    fn is_complete(&self) -> bool {
+        self.program.is_none() && self.platforms.is_empty() && self.profile == DIST
+    }
+
+    /// Describes these packages and the commit that they are made from. `None` if the checkout has changes that are in no commit.
+    fn origin(&self) -> anyhow::Result<Option<String>> {
+        let Some(commit) = clean_commit()? else { return Ok(None) };
+        let program = self.program.as_deref().map(sha256).transpose()?.unwrap_or_default();
+        Ok(Some(format!("{commit} {} {} {program}", self.profile, self.platforms.join(","))))
+    }
 }
 
 /// Goal for the size of a program, of a package with a program, and of a wheel, in bytes.
@@ -80,6 +109,11 @@ impl Places {
         Ok(folder)
     }
 
+    /// Returns the file that says which packages were made, from which commit.
+    fn origin(&self) -> PathBuf {
+        self.out.with_file_name("origin")
+    }
+
     /// Returns the checksums of the last run.
     fn sums(&self) -> anyhow::Result<String> {
         fs::read_to_string(self.out.join(SUMS)).context("cannot read the checksums")
@@ -91,11 +125,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let places = Places::new();
     let mut programs = Vec::new();
     if !args.made {
-        programs = make(&places, args)?;
+        programs = make(&places, &args.packages)?;
     }
     if args.twice {
         let first = places.sums()?;
-        make(&places, args)?;
+        make(&places, &args.packages)?;
         let differing = differing(&first, &places.sums()?);
         if !differing.is_empty() {
             bail!("the second packing has other checksums: {}", differing.join(", "));
@@ -103,7 +137,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("the second packing has the same checksums");
     }
     if args.check {
-        check::run(&places, args.program.is_none(), args.colyseus)?;
+        for part in check::run(&places, args.colyseus)? {
+            eprintln!("{} {part}, which was not made", console::yellow("not checked:"));
+        }
     }
     // The last step, so that a file that is too large prevents no other check.
     refuse_large_files(&places, &programs, args.strict)
@@ -118,13 +154,13 @@ fn differing(first: &str, second: &str) -> Vec<String> {
 }
 
 /// Makes the files of all packages, and lists them. Returns the programs in them with their sizes.
-fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
+fn make(places: &Places, args: &Packages) -> anyhow::Result<Vec<(String, u64)>> {
     tools::require_node()?;
-    let changes = fs::read_to_string(step::root().join("CHANGELOG.md"))?;
-    anyhow::ensure!(
-        changes.contains(&format!("\n## {VERSION}\n")),
-        "CHANGELOG.md has no section for {VERSION}: write what this release changes"
-    );
+    changelog()?;
+    let origin = args.origin()?;
+    if places.origin().exists() {
+        fs::remove_file(places.origin())?;
+    }
     let targets = program::named(&args.platforms)?;
     if args.program.is_none() {
         for architecture in targets.iter().filter_map(|target| target.debian) {
@@ -138,7 +174,7 @@ fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
     client::build_all()?;
     let programs = match &args.program {
         Some(given) => vec![program::of_this_machine(given.clone())?],
-        None => program::build_all(&targets, args.platforms.is_empty())?,
+        None => program::build_all(&targets, args.platforms.is_empty(), &args.profile)?,
     };
     anyhow::ensure!(!programs.is_empty(), "no target of this machine could be built");
     let docs = step::target_dir().join("docs");
@@ -154,7 +190,7 @@ fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
     }
     // The module of the wheel would be compiled, although the program is given.
     if args.program.is_none() {
-        wheel::make(places, &programs)?;
+        wheel::make(places, &programs, &args.profile)?;
     }
     let mut sizes = Vec::new();
     for program in &programs {
@@ -163,7 +199,23 @@ fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
         sizes.push((format!("the program for {name}"), size));
     }
     list(places)?;
+    let is_whole = args.program.is_some() || programs.len() == targets.len();
+    if let Some(origin) = origin.filter(|_| is_whole) {
+        write(&places.origin(), origin)?;
+    }
     Ok(sizes)
+}
+
+/// Returns the entry of this release in the changelog.
+fn changelog() -> anyhow::Result<String> {
+    let text = fs::read_to_string(step::root().join("CHANGELOG.md"))?;
+    let entry = text.split_once(&format!("\n## {VERSION}\n"));
+    let entry = entry.and_then(|(_, rest)| rest.split("\n## ").next()).unwrap_or_default();
+    anyhow::ensure!(
+        entry.lines().any(|line| line.starts_with("- ")),
+        "CHANGELOG.md has no section for {VERSION} with a list: write what this release changes"
+    );
+    Ok(entry.to_owned())
 }
 
 /// Writes the checksums, and prints all files with their sizes.
@@ -233,6 +285,13 @@ fn sha256(path: &Path) -> anyhow::Result<String> {
 /// bytes.
 fn commit_time() -> anyhow::Result<String> {
     output_of("git", &["log", "-1", "--format=%ct"]).map(|time| time.trim().to_owned())
+}
+
+/// Returns the newest commit. `None` if the checkout has changes that are in no commit.
+fn clean_commit() -> anyhow::Result<Option<String>> {
+    let changes = output_of("git", &["status", "--porcelain"])?;
+    let commit = output_of("git", &["rev-parse", "HEAD"])?;
+    Ok(changes.is_empty().then(|| commit.trim().to_owned()))
 }
 
 /// Runs a command at the root of the checkout, and returns its standard output.

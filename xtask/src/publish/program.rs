@@ -72,7 +72,11 @@ pub(super) struct Program {
 
 /// Builds the program for these targets. If it may leave out some, it names each whose standard library is not installed.
 /// Otherwise such a target is an error.
-pub(super) fn build_all(targets: &[&'static Target], may_leave_out: bool) -> anyhow::Result<Vec<Program>> {
+pub(super) fn build_all(
+    targets: &[&'static Target],
+    may_leave_out: bool,
+    profile: &str,
+) -> anyhow::Result<Vec<Program>> {
     let tools = python_tools()?;
     let libraries = PathBuf::from(output_of("rustc", &["--print", "sysroot"])?.trim()).join("lib/rustlib");
     let mut programs = Vec::new();
@@ -85,7 +89,7 @@ pub(super) fn build_all(targets: &[&'static Target], may_leave_out: bool) -> any
             eprintln!("{} the program for {name}: {cause}", console::yellow("not made:"));
             continue;
         }
-        programs.push(build(target, &tools)?);
+        programs.push(build(target, &tools, profile)?);
     }
     Ok(programs)
 }
@@ -111,14 +115,28 @@ pub(super) fn of_this_machine(path: PathBuf) -> anyhow::Result<Program> {
     Ok(Program { target, path })
 }
 
-fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
+fn build(target: &'static Target, tools: &Path, profile: &str) -> anyhow::Result<Program> {
     let triple = if target.glibc { format!("{}.{GLIBC}", target.triple) } else { target.triple.to_owned() };
     let builder = tools.join("cargo-zigbuild").to_string_lossy().into_owned();
     let (flags, path) = (path_flags()?, path_with(tools));
-    let line = [&*builder, "zigbuild", "--profile", "dist", "--target", &triple, "--package", "nowcast-cli"];
+    let line = [&*builder, "zigbuild", "--profile", profile, "--target", &triple, "--package", "nowcast-cli"];
     step::run_with_env(&[&line[..], &FEATURES].concat(), &[("RUSTFLAGS", &flags), ("PATH", &path)])?;
-    let path = step::target_dir().join(target.triple).join("dist").join(target.file);
+    // Cargo's folder of the profile `dev` has another name.
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let path = step::target_dir().join(target.triple).join(folder).join(target.file);
     Ok(Program { target, path })
+}
+
+/// The Rust target for Macs. Their program is not published, because linking it needs Apple's SDK.
+const MACOS: &str = "aarch64-apple-darwin";
+
+/// Checks all crates for macOS, and compiles their C and C++ with Zig's compilers and headers.
+pub(crate) fn check_macos() -> anyhow::Result<()> {
+    step::run(&["rustup", "target", "add", MACOS])?;
+    let tools = python_tools()?;
+    let builder = tools.join("cargo-zigbuild").to_string_lossy().into_owned();
+    let line = [&*builder, "check", "--workspace", "--target", MACOS];
+    step::run_with_env(&line, &[("PATH", &path_with(&tools))])
 }
 
 /// Returns the flags of the compiler that keep the place of the checkout out of messages of panics.

@@ -34,10 +34,10 @@ const UNWINDING: [&str; 17] = [
 ];
 
 /// Builds the wheel for each Linux for which there is a program.
-pub(super) fn make(places: &Places, programs: &[Program]) -> anyhow::Result<()> {
+pub(super) fn make(places: &Places, programs: &[Program], profile: &str) -> anyhow::Result<()> {
     let tools = program::python_tools()?;
     for program in programs.iter().filter(|program| program.target.debian.is_some()) {
-        let built = build(places, program, &tools)?;
+        let built = build(places, program, &tools, profile)?;
         add_program(places, program, &tools, &built)?;
     }
     Ok(())
@@ -50,14 +50,14 @@ pub(super) fn made(places: &Places) -> anyhow::Result<Vec<PathBuf>> {
     Ok(wheels)
 }
 
-fn build(places: &Places, program: &Program, tools: &Path) -> anyhow::Result<PathBuf> {
+fn build(places: &Places, program: &Program, tools: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     let stage = places.empty("wheel-built")?;
     let tool = tools.join("maturin").to_string_lossy().into_owned();
     let manifest = step::root().join("bindings/python/Cargo.toml").to_string_lossy().into_owned();
     let out = stage.to_string_lossy().into_owned();
     let triple = program.target.triple;
-    let profile = ["--profile", "dist", "--zig", "--compatibility", "manylinux_2_28", "--target", triple];
-    let line = [&[&*tool, "build"], &profile[..], &["--manifest-path", &manifest, "--out", &out]].concat();
+    let target = ["--profile", profile, "--zig", "--compatibility", "manylinux_2_28", "--target", triple];
+    let line = [&[&*tool, "build"], &target[..], &["--manifest-path", &manifest, "--out", &out]].concat();
     let (time, libgcc) = (commit_time()?, libgcc(places, program, tools)?);
     step::run_with_env(
         &line,

@@ -17,9 +17,13 @@ __declspec(dllexport) int __stdcall ProcessPrng(void *bytes, size_t count) {
     return SystemFunction036(bytes, (unsigned long)count);
 }
 ";
-/// The browser tests that run against the program: players join over WebSocket, saved rules apply or are refused, and saved data
-/// is there after a restart.
-const BROWSER_TESTS: [&str; 2] = ["rules", "saved-data"];
+/// The browser tests that run against the program, each with a part of the names of its cases. Players join over WebSocket, saved
+/// rules apply or are refused, saved data is there after a restart, and target/screenshots gets a picture of a world.
+const BROWSER_TESTS: [(&str, &str); 3] = [
+    ("browser/rules.browser.test.ts", ""),
+    ("browser/saved-data.browser.test.ts", ""),
+    ("screenshots/worlds.test.ts", "on a desktop football_shows_its_card_and_its_picture"),
+];
 
 /// Maximum lifetime of a server that ignores Ctrl-C, or of a failed check, in seconds.
 const SERVER_SECONDS_MAX: &str = "120";
@@ -28,6 +32,8 @@ const SERVER_SECONDS_MAX: &str = "120";
 struct Wine {
     /// The script that starts the program. The script's process becomes the program's, so signals reach the program.
     program: PathBuf,
+    /// The program for Windows.
+    windows: PathBuf,
     drive: PathBuf,
 }
 
@@ -38,12 +44,13 @@ pub(super) fn run(places: &Places, archive: &Path) -> anyhow::Result<()> {
     let wine = Wine::unpack(places, archive)?;
     let version = wine.output(&["--version"], true)?;
     ensure!(version.starts_with(&format!("nowcast {VERSION}")), "the Windows program says {version:?}");
+    wine.compare_with_npm(places)?;
     wine.make_worlds()?;
     wine.share_a_folder_and_stop()?;
     client::install_packages()?;
-    for test in BROWSER_TESTS {
-        let file = format!("packages/viewer/test/browser/{test}.browser.test.ts");
-        let line = ["npx", "vitest", "run", "--config", "vitest.browser.config.ts", &file];
+    for (file, cases) in BROWSER_TESTS {
+        let file = format!("packages/viewer/test/{file}");
+        let line = ["npx", "vitest", "run", "--config", "vitest.browser.config.ts", &file, "-t", cases];
         let (program, chromium) = (wine.program.to_string_lossy(), chromium.to_string_lossy());
         step::run_with_env(&line, &[("NOWCAST_BIN", &program), ("NOWCAST_CHROMIUM", &chromium)])?;
     }
@@ -70,13 +77,11 @@ impl Wine {
         step::run(&[&compiler[..], &["-o", &*library, &*source, "-ladvapi32"]].concat())?;
         let program = folder.join("nowcast");
         let (prefix, windows) = (folder.join("prefix"), unpacked.join("nowcast.exe"));
-        let (shown, windows) = (prefix.display(), windows.display());
-        write(
-            &program,
-            format!("#!/bin/sh\nWINEDEBUG=-all WINEPREFIX='{shown}' exec wine '{windows}' \"$@\"\n"),
-        )?;
+        let (shown, exe) = (prefix.display(), windows.display());
+        let script = format!("#!/bin/sh\nWINEDEBUG=-all WINEPREFIX='{shown}' exec wine '{exe}' \"$@\"\n");
+        write(&program, script)?;
         step::run(&["chmod", "755", &program.to_string_lossy()])?;
-        Ok(Self { program, drive: prefix.join("drive_c") })
+        Ok(Self { program, windows, drive: prefix.join("drive_c") })
     }
 
     /// Runs the program to its end, and returns its output.
@@ -91,6 +96,17 @@ impl Wine {
             output.status
         );
         Ok(said)
+    }
+
+    /// Checks that npm's package for Windows has the same program.
+    fn compare_with_npm(&self, places: &Places) -> anyhow::Result<()> {
+        let package = places.out.join(format!("npm/nowcast-server-win32-x64-{VERSION}.tgz"));
+        let folder = self.program.with_file_name("npm");
+        fs::create_dir_all(&folder)?;
+        step::run(&["tar", "-C", &folder.to_string_lossy(), "-xzf", &package.to_string_lossy()])?;
+        let packed = fs::read(folder.join("package/bin/nowcast.exe"))?;
+        ensure!(packed == fs::read(&self.windows)?, "{} has another program than the zip", package.display());
+        Ok(())
     }
 
     /// Makes and checks a world at Windows paths.
