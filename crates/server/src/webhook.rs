@@ -309,6 +309,9 @@ enum Failure {
     /// The connection could not be opened, or ended.
     #[error("it cannot be reached ({0})")]
     Unreachable(String),
+    /// Its certificate is of another host, or of an authority that this process does not trust.
+    #[error("{0}; the variable SSL_CERT_FILE names the file of trusted authorities")]
+    Untrusted(String),
 }
 
 impl Failure {
@@ -317,6 +320,7 @@ impl Failure {
             Self::Status(_) => "refused",
             Self::Timeout(_) => "timeout",
             Self::Unreachable(_) => "unreachable",
+            Self::Untrusted(_) => "untrusted",
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Events of rooms at a back end, which may refuse them, hang, or disappear.
+//! Events of rooms at a back end, which may refuse them, hang, disappear, or have a wrong certificate.
 
 use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +12,20 @@ use axum::routing::post;
 use nowcast_server::admission::SigningSecret;
 use nowcast_server::{Config, WebhookConfig};
 use parking_lot::Mutex;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use ring::hmac;
 use serde_json::{Value as Json, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
+use super::common::process::Folder;
 use super::common::{PATIENCE, Player, TestServer, script};
 use nowcast_wire::Value;
 
@@ -43,23 +52,31 @@ struct Received {
     body: String,
 }
 
+/// The way in which a back end answers.
+struct Behaviour {
+    mode: Mutex<Mode>,
+    /// The certificate of a back end with TLS.
+    tls: Mutex<Option<TlsAcceptor>>,
+    accepted: UnboundedSender<Received>,
+}
+
 /// A back end with one address, which listens until it is stopped.
 struct BackEnd {
     address: SocketAddr,
-    mode: Arc<Mutex<Mode>>,
+    behaviour: Arc<Behaviour>,
     accepted: UnboundedReceiver<Received>,
-    sender: UnboundedSender<Received>,
     listening: JoinHandle<()>,
 }
 
 impl BackEnd {
     async fn start(mode: Mode) -> Self {
         let (sender, accepted) = unbounded_channel();
-        let mode = Arc::new(Mutex::new(mode));
+        let behaviour =
+            Arc::new(Behaviour { mode: Mutex::new(mode), tls: Mutex::new(None), accepted: sender });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
-        let listening = tokio::spawn(listen(listener, Arc::clone(&mode), sender.clone()));
-        Self { address, mode, accepted, sender, listening }
+        let listening = tokio::spawn(listen(listener, Arc::clone(&behaviour)));
+        Self { address, behaviour, accepted, listening }
     }
 
     /// Closes the port and all connections.
@@ -71,11 +88,16 @@ impl BackEnd {
     /// Listens on the same port again.
     async fn restart(&mut self) {
         let listener = TcpListener::bind(self.address).await.expect("the port is free again");
-        self.listening = tokio::spawn(listen(listener, Arc::clone(&self.mode), self.sender.clone()));
+        self.listening = tokio::spawn(listen(listener, Arc::clone(&self.behaviour)));
     }
 
     fn set(&self, mode: Mode) {
-        *self.mode.lock() = mode;
+        *self.behaviour.mode.lock() = mode;
+    }
+
+    /// Speaks TLS with this certificate on new connections.
+    fn present(&self, certificate: TlsAcceptor) {
+        *self.behaviour.tls.lock() = Some(certificate);
     }
 
     /// Waits for the events of the next request that the back end accepts.
@@ -99,14 +121,15 @@ impl BackEnd {
 }
 
 /// Answers requests. All connections belong to this task, so they end with it.
-async fn listen(listener: TcpListener, mode: Arc<Mutex<Mode>>, accepted: UnboundedSender<Received>) {
+async fn listen(listener: TcpListener, behaviour: Arc<Behaviour>) {
+    let shared = Arc::clone(&behaviour);
     let answer = async move |headers: HeaderMap, body: String| {
-        let mode = *mode.lock();
+        let mode = *shared.mode.lock();
         match mode {
             Mode::Accepts => {
                 let signature = headers["nowcast-signature"].to_str().expect("it is text").to_owned();
                 assert_eq!(headers["content-type"], "application/json");
-                let _ = accepted.send(Received { signature, body });
+                let _ = shared.accepted.send(Received { signature, body });
                 StatusCode::NO_CONTENT
             }
             Mode::Refuses => StatusCode::INTERNAL_SERVER_ERROR,
@@ -117,10 +140,27 @@ async fn listen(listener: TcpListener, mode: Arc<Mutex<Mode>>, accepted: Unbound
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.expect("the listener accepts");
-        let service = hyper_util::service::TowerToHyperService::new(router.clone());
-        let stream = hyper_util::rt::TokioIo::new(stream);
-        connections.spawn(hyper::server::conn::http1::Builder::new().serve_connection(stream, service));
+        let (router, tls) = (router.clone(), behaviour.tls.lock().clone());
+        connections.spawn(async move {
+            match tls {
+                None => serve(stream, router).await,
+                Some(tls) => {
+                    // The client may refuse the certificate.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve(stream, router).await;
+                    }
+                }
+            }
+        });
     }
+}
+
+/// Answers the requests of a connection.
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
+    let service = hyper_util::service::TowerToHyperService::new(router);
+    let stream = hyper_util::rt::TokioIo::new(stream);
+    // The client may end the connection at any time.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(stream, service).await;
 }
 
 /// Checks a signature as a back end would.
@@ -253,4 +293,81 @@ async fn a_server_ends_although_its_back_end_hangs() {
     let _ada = server.join("yard", "name=Ada").await;
     server.until_metric("nowcast_webhook_events_waiting", |count| count == 0.0).await;
     server.stop().await;
+}
+
+/// The folder of a process that runs the test of TLS.
+const TLS_FOLDER: &str = "NOWCAST_WEBHOOK_TLS_FOLDER";
+/// The file in that folder with the only authority that the process trusts.
+const AUTHORITY: &str = "authority.pem";
+
+#[tokio::test]
+async fn events_arrive_over_tls_only_if_the_certificate_has_the_right_authority_and_name() {
+    if let Some(folder) = std::env::var_os(TLS_FOLDER) {
+        return deliver_over_tls(Path::new(&folder)).await;
+    }
+    // A process reads its authorities once, so the test runs in a process with authorities of its own.
+    let folder = Folder::new();
+    std::fs::create_dir_all(&folder.0).expect("the folder can be made");
+    let test = "webhook::events_arrive_over_tls_only_if_the_certificate_has_the_right_authority_and_name";
+    let output = Command::new(std::env::current_exe().expect("a test knows its own program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(TLS_FOLDER, &folder.0)
+        .env("SSL_CERT_FILE", folder.0.join(AUTHORITY))
+        .output()
+        .expect("the program can run itself");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+async fn deliver_over_tls(folder: &Path) {
+    let (trusted, foreign) = (authority("trusted"), authority("foreign"));
+    std::fs::write(folder.join(AUTHORITY), trusted.pem()).expect("the folder exists");
+    let mut back_end = BackEnd::start(Mode::Accepts).await;
+    back_end.present(certificate(&foreign, "localhost"));
+    let url = format!("https://localhost:{}/hook", back_end.address.port());
+    let over_tls = |webhook: &mut WebhookConfig| {
+        webhook.url = url.parse().expect("it is a URL");
+        webhook.answer_max = PATIENCE;
+    };
+    let server = TestServer::with(send_to(back_end.address, over_tls)).await;
+    let requests = |outcome: &str| format!(r#"nowcast_webhook_requests_total{{outcome="{outcome}"}}"#);
+    let mut ada = server.join("yard", "name=Ada").await;
+    count(&mut ada, 1).await;
+    server.until_metric(&requests("untrusted"), |count| count > 1.0).await;
+    back_end.present(certificate(&trusted, "example.org"));
+    // The request that runs now may still see the first certificate.
+    let refused = server.metric(&requests("untrusted"));
+    server.until_metric(&requests("untrusted"), |count| count > refused + 1.0).await;
+    assert_eq!(server.metric(&requests("accepted")), 0.0);
+    assert!(back_end.accepted.try_recv().is_err(), "a request arrived over a refused connection");
+    back_end.present(certificate(&trusted, "localhost"));
+    let mut events = Vec::new();
+    while numbers(&events).is_empty() {
+        events.extend(back_end.next().await);
+    }
+    assert_eq!((numbers(&events), &events[0]["type"]), (vec![1], &json!("join")));
+    server.stop().await;
+}
+
+/// Makes an authority for certificates.
+fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    let key = KeyPair::generate().expect("the system has randomness");
+    CertifiedIssuer::self_signed(params, key).expect("the parameters are valid")
+}
+
+/// Makes a certificate for a host.
+fn certificate(authority: &CertifiedIssuer<'static, KeyPair>, host: &str) -> TlsAcceptor {
+    let key = KeyPair::generate().expect("the system has randomness");
+    let params = CertificateParams::new([host.to_owned()]).expect("the name is valid");
+    let certificate = params.signed_by(&key, authority).expect("the authority can sign");
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has suites of the default versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key);
+    TlsAcceptor::from(Arc::new(config.expect("the key belongs to the certificate")))
 }

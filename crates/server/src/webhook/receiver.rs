@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, ClientConfig};
 
 use super::{Failure, WebhookConfig, WebhookUrl};
 
@@ -107,9 +107,18 @@ impl Receiver {
         let Some(config) = &self.tls else { return Connection::open(stream).await };
         let name = ServerName::try_from(self.url.host.clone())
             .map_err(|_| Failure::Unreachable("its host has no valid name".to_owned()))?;
-        let stream = TlsConnector::from(Arc::clone(config)).connect(name, stream).await.map_err(failed)?;
+        let stream = TlsConnector::from(Arc::clone(config)).connect(name, stream).await;
+        let stream = stream.map_err(|error| match is_about_certificate(&error) {
+            true => Failure::Untrusted(error.to_string()),
+            false => failed(error),
+        })?;
         Connection::open(stream).await
     }
+}
+
+fn is_about_certificate(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 impl Connection {
