@@ -1,7 +1,7 @@
 import { SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
-import type { Frame } from "@nowcast/three/internal";
+import { DAY, type Frame } from "@nowcast/three/internal";
 import { browserIdentity, type JoinOptions, joinWorld, tabSeat, type World } from "nowcast/world";
-import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
+import { Color, Group, NeutralToneMapping, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
 import { Sounds } from "./sounds.js";
 import { Staging } from "./staging.js";
@@ -14,14 +14,16 @@ import type { HeadsetComfort } from "./xr/headset.js";
 const LABEL_STYLE = `
 :where(.nowcast-labels) { font: 600 15px system-ui, sans-serif; color: #fff; }
 :where(.nowcast-labels .tag) { border-radius: 1em; padding: 1px 10px 2px; background: rgb(16 22 36 / 58%); }
-:where(.nowcast-labels .bubble) { border-radius: 10px; padding: 4px 10px; background: rgb(16 22 36 / 78%); }
+:where(.nowcast-labels .tag.speaking) { background: rgb(42 127 134 / 90%); }
+:where(.nowcast-labels .bubble) { border-radius: 10px; padding: 4px 10px; background: rgb(16 22 36 / 78%);
+  overflow-wrap: anywhere; }
 `;
 const COMFORT: HeadsetComfort = { walks: true, turnsSmoothly: false, narrows: true };
 
 export interface WorldPageOptions extends JoinOptions {
   /** Whether texts, prompts and chat are shown; true by default. */
   readonly hud?: boolean | undefined;
-  /** Colour of the sky, as CSS writes it. */
+  /** Colour of the sky, as CSS writes it, while the world sets no sky. By default the sky of a day. */
   readonly sky?: string | undefined;
   /** Comfort settings of players with a headset. By default the stick walks, turns by steps, and narrows the view. */
   readonly comfort?: HeadsetComfort | undefined;
@@ -49,7 +51,7 @@ export class WorldPage {
   readonly sounds: Sounds;
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
-  readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
+  readonly camera = new PerspectiveCamera(60, 1, 0.1, 1200);
   readonly canvas: HTMLCanvasElement;
   /** The parent of the camera: the floor of a headset's room. */
   readonly rig = new Group();
@@ -65,7 +67,7 @@ export class WorldPage {
 
   /** `container` needs a size and a position, such as `position: relative`. */
   constructor(container: HTMLElement, url: string | URL, options: WorldPageOptions = {}) {
-    const { hud = true, sky = "#bcd7f0", sound = true, comfort = COMFORT, iceServers, ...join } = options;
+    const { hud = true, sky, sound = true, comfort = COMFORT, iceServers, ...join } = options;
     this.#comfort = comfort;
     const { signal } = this.#abort;
     this.renderer = new WebGLRenderer({ antialias: true });
@@ -90,8 +92,12 @@ export class WorldPage {
     world.on("screen", ({ place }) => this.#staging.show(place, world.screen.get(place)), { signal });
     world.on("event", ({ name, payload }) => this.#staging.handleEvent(name, payload), { signal });
     this.sounds.setOn(sound);
-    this.scene.background = new Color(sky);
-    this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun);
+    this.renderer.toneMapping = NeutralToneMapping;
+    this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun, ({ exposure }) => {
+      this.renderer.toneMappingExposure = exposure;
+    });
+    if (sky === undefined) this.#sky.setDefault(DAY);
+    else this.scene.background = new Color(sky);
     this.#staging = new Staging({
       ...{ scene: view.scene, camera: this.controls.camera, sounds: this.sounds },
       setSky: (value) => this.#sky.set(value),

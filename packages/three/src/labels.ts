@@ -5,6 +5,8 @@ const REACH_MIN_M = 6;
 const SHOWN_MAX = 36;
 const BUBBLE_MS = 6500;
 const BUBBLE_CHARACTERS_MAX = 100;
+/** The height of a name, above which the bubble is. */
+const ABOVE_TAG_PX = 30;
 /** Room above a name for the tallest bubble. A bubble that would leave the picture is moved down. */
 const BUBBLE_ROOM_PX = 118;
 /** Height of a name in the picture, and the number of rows by which a name may move up. */
@@ -146,6 +148,13 @@ export class Labels {
     label.bubble?.remove();
     const bubble = document.createElement("div");
     bubble.className = "bubble";
+    Object.assign(bubble.style, {
+      position: "absolute",
+      bottom: `${ABOVE_TAG_PX}px`,
+      translate: "-50% 0",
+      width: "max-content",
+      maxWidth: "240px",
+    });
     label.said = shorten(text);
     bubble.textContent = label.said;
     label.root.append(bubble);

@@ -65,6 +65,7 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
   pointer-events: auto; }
 .intro { position: absolute; left: 50%; top: 50%; translate: -50% -50%; width: min(420px, calc(100% - 60px));
   box-sizing: border-box; background: #141b2be8; padding: 14px 18px; display: grid; gap: 8px; }
+@container hud (max-width: 960px) { .help:has(~ .intro:not([hidden])) { display: none; } }
 .intro h2 { margin: 0; font-size: 19px; }
 .intro ul { list-style: disc; padding-left: 1.2em; }
 .intro .row { display: flex; gap: 12px; align-items: center; justify-content: space-between; }
