@@ -9,9 +9,7 @@ use crate::limits::LANES_MAX;
 /// so the source can read any data of the application.
 ///
 /// The bytes of a lost packet are not sent again. The source writes its newest data into a later packet instead.
-///
-/// `B` collects the messages that the source puts into queues. A driver without such a batch uses `()`.
-pub trait Source<B = ()> {
+pub trait Source {
     /// Whether the source has something to send on `lane` now.
     fn has_more(&self, lane: u8) -> bool;
 
@@ -21,9 +19,6 @@ pub trait Source<B = ()> {
 
     /// Receives the outcome of a packet that the source wrote into.
     fn on_outcome(&mut self, outcome: PacketOutcome);
-
-    /// Puts new messages into the driver's batch, before packets are filled.
-    fn feed(&mut self, _batch: &mut B) {}
 
     /// Returns those of `lanes` on which the source has something to send. Each lane is one bit.
     fn waiting(&self, lanes: u16) -> u16 {
@@ -36,7 +31,7 @@ pub trait Source<B = ()> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSource;
 
-impl<B> Source<B> for NoSource {
+impl Source for NoSource {
     fn has_more(&self, _lane: u8) -> bool {
         false
     }
@@ -82,7 +77,7 @@ pub struct Space {
 impl Space {
     /// Lets the source append to the packet. The source is offered the lane's share, and then the rest of the packet if its
     /// content did not fit.
-    pub fn fill<B>(&self, source: &mut (impl Source<B> + ?Sized), packet: &mut Vec<u8>) {
+    pub fn fill(&self, source: &mut (impl Source + ?Sized), packet: &mut Vec<u8>) {
         for room in self.rooms {
             if room > 0 && packet.len() == self.begin && source.has_more(self.lane) {
                 source.fill(self.lane, self.number, room, packet);

@@ -102,12 +102,12 @@ fn count_spaces(ends: &mut [Session; 2], now: &mut Time, rounds: u32) -> usize {
         *now += 10 * MS;
         ours.handle_timeout(*now);
         theirs.handle_timeout(*now);
-        ours.set_waiting_sources(Source::<()>::waiting(&Talker, ours.source_lanes()));
+        ours.set_waiting_sources(Source::waiting(&Talker, ours.source_lanes()));
         packet.clear();
         let mut step = ours.begin_packet(*now, &mut packet);
         while let PacketStep::Space(space) = step {
             spaces += 1;
-            space.fill::<()>(&mut Talker, &mut packet);
+            space.fill(&mut Talker, &mut packet);
             step = ours.finish_packet(*now, true, &mut packet);
         }
         if step == PacketStep::Packet {
@@ -154,7 +154,7 @@ fn a_packet_that_its_session_outlives_does_not_leave_and_its_source_learns_the_l
     let mut packet = Vec::new();
     let space = begin_with_space(ours, now, &mut packet);
     ours.attach(now, Carrier::STREAM, Entropy([3; 48]));
-    space.fill::<()>(&mut Talker, &mut packet);
+    space.fill(&mut Talker, &mut packet);
     assert_eq!(ours.finish_packet(now, true, &mut packet), PacketStep::Nothing);
     let outcomes: Vec<_> = std::iter::from_fn(|| ours.poll_outcome()).collect();
     let lost = outcomes.last().expect("the source learns the outcome");
