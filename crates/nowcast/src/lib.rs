@@ -101,6 +101,7 @@ pub mod names {
 /// The protocol below channels: its configuration and its statistics.
 pub mod session {
     pub use nowcast_session::{
-        CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused, packet,
+        Backlog, CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused,
+        WAITING_BYTES, packet,
     };
 }

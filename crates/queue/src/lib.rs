@@ -44,4 +44,4 @@ pub use ends::{Put, Receiver, Sender};
 pub use key::{Key, KeyMap};
 pub use publication::{Publication, PublicationBounds, PublicationCounters, SubscriberId};
 pub use refusal::{Refusal, Refused};
-pub use updatable::{Bounds, Counters, UpdatableQueue, Weigh};
+pub use updatable::{Bounds, Counters, Outdated, UpdatableQueue, Weigh};

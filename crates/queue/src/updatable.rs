@@ -36,7 +36,17 @@ pub struct UpdatableQueue<V> {
     /// Entries before this place precede the last event, so they are never replaced.
     barrier: u64,
     bytes: usize,
+    outdated: Outdated,
     counters: Counters,
+}
+
+/// The waiting states whose key has a newer value behind an event. No put replaces them any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outdated {
+    /// Their number.
+    pub entries: usize,
+    /// The weight of their values.
+    pub bytes: usize,
 }
 
 impl<V: Weigh> UpdatableQueue<V> {
@@ -51,6 +61,7 @@ impl<V: Weigh> UpdatableQueue<V> {
             first: 0,
             barrier: 0,
             bytes: 0,
+            outdated: Outdated::default(),
             counters: Counters::default(),
         }
     }
@@ -89,8 +100,15 @@ impl<V: Weigh> UpdatableQueue<V> {
                     return self.replace(index, value);
                 }
                 _ if is_full => return self.refuse(Refusal::Full, value),
-                known => known.insert_entry(place),
-            };
+                Entry::Vacant(unknown) => _ = unknown.insert(place),
+                Entry::Occupied(mut known) => {
+                    let older = known.insert(place).checked_sub(self.first);
+                    if let Some((_, Some(older))) = older.map(|index| &self.entries[index as usize]) {
+                        self.outdated.entries += 1;
+                        self.outdated.bytes += older.bytes();
+                    }
+                }
+            }
         }
         self.bytes += bytes;
         self.entries.push_back((key, Some(value)));
@@ -138,7 +156,15 @@ impl<V: Weigh> UpdatableQueue<V> {
 
     /// Removes the value at an index, and then the places without a value at the front.
     fn deliver(&mut self, index: usize) -> Option<V> {
-        let value = self.entries[index].1.take()?;
+        let (key, value) = &mut self.entries[index];
+        let (key, value) = (*key, value.take()?);
+        if self.outdated.entries > 0
+            && !key.is_event()
+            && self.places.get(&key).is_none_or(|newest| *newest != self.first + index as u64)
+        {
+            self.outdated.entries -= 1;
+            self.outdated.bytes -= value.bytes();
+        }
         self.taken += 1;
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
@@ -217,6 +243,12 @@ impl<V: Weigh> UpdatableQueue<V> {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns the number and the weight of the states that no put can replace any more.
+    #[must_use]
+    pub fn outdated(&self) -> Outdated {
+        self.outdated
     }
 
     /// The bounds of the queue.
@@ -329,6 +361,23 @@ impl Weigh for () {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_with_a_newer_value_behind_an_event_are_outdated_until_they_are_delivered() {
+        let mut queue = UpdatableQueue::new(Bounds::default());
+        for value in [vec![0; 3], vec![0; 5], vec![0; 7]] {
+            queue.put(Key::state(1), value.clone()).unwrap();
+            queue.put(Key::state(2), value).unwrap();
+            queue.put(Key::EVENT, vec![0; 100]).unwrap();
+        }
+        queue.put(Key::state(1), vec![0; 9]).unwrap();
+        queue.put(Key::state(1), vec![0; 11]).unwrap();
+        assert_eq!(queue.outdated(), Outdated { entries: 5, bytes: 3 + 3 + 5 + 5 + 7 });
+        (0..4).for_each(|_| drop(queue.pop()));
+        assert_eq!(queue.outdated(), Outdated { entries: 2, bytes: 5 + 7 });
+        while queue.pop().is_some() {}
+        assert_eq!(queue.outdated(), Outdated::default());
+    }
 
     #[test]
     fn values_taken_ahead_of_their_turn_need_no_memory_while_the_first_value_stays() {

@@ -33,8 +33,8 @@ pub struct Metrics {
     pub(crate) snapshots_superseded: Counter,
     /// Lines of chat dropped for a client that had not read the earlier ones.
     pub lines_missed: Counter,
-    /// Memory of the events that wait for clients on sessions, in bytes.
-    pub event_bytes: Gauge,
+    /// Memory of the messages that wait for clients on sessions, besides the pictures of their worlds, in bytes.
+    pub unread_bytes: Gauge,
     pub(crate) players_resumed: Counter,
     durable: Family<Outcomes, Counter>,
     turns: Family<Outcomes, Counter>,
@@ -108,10 +108,10 @@ impl Metrics {
                 "chat_lines_missed",
                 "Lines of chat dropped for a client that had not read the earlier ones; the client is sent their number",
             ),
-            event_bytes: register_metric(
+            unread_bytes: register_metric(
                 own,
-                "session_event_bytes",
-                "Memory of the events that wait for clients on sessions, in bytes",
+                "session_unread_bytes",
+                "Memory of the messages that wait for clients on sessions, besides the pictures of their worlds, in bytes",
             ),
             players_resumed: register_metric(
                 own,

@@ -16,6 +16,9 @@ pub struct Limits {
     pub players_per_address_max: usize,
     /// Actions of one client a second, and at once.
     pub actions_hz: u32,
+    /// Memory of the messages that wait for one client on a session, in bytes, besides the present picture of its world. A
+    /// client that leaves more unread is closed.
+    pub unread_bytes_max: usize,
     /// TCP connections at the same time, joined or not.
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
@@ -33,6 +36,7 @@ impl Default for Limits {
             players_max: 256,
             players_per_address_max: 64,
             actions_hz: nowcast_room::ACTIONS_HZ,
+            unread_bytes_max: 1 << 20,
             connections_max: 8_192,
             connections_per_address_max: 512,
             joins_per_address_hz: 20.0,

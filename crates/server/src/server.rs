@@ -421,7 +421,7 @@ fn serve_session(
 fn accept_config(config: &Config) -> AcceptConfig {
     let Limits { connections_max, connections_per_address_max, .. } = config.limits;
     AcceptConfig {
-        session: session_config(config.timeouts.session_resumed),
+        session: session_config(config.timeouts.session_resumed, config.limits.unread_bytes_max),
         limits: AcceptLimits {
             sessions_max: connections_max,
             sessions_per_address_max: connections_per_address_max,

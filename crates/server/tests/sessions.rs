@@ -319,19 +319,18 @@ async fn an_embedding_program_serves_names_beside_the_rooms() {
     }
 }
 
-#[tokio::test]
-async fn session_that_reads_nothing_is_closed_before_its_events_take_much_memory() {
-    let world = "local world = require('@nowcast/world')
-        local Person = world.kind('person', { walker = {} })
-        world.event('noise', { text = 'text' })
-        world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0) }) end)
-        world.on('step', function()
-            for _ = 1, 8 do world.emit('noise', { text = string.rep('x', 4000) }) end
-        end)";
-    let server = TestServer::with(|config| config.worlds = vec![common::script("loud", world)]).await;
+/// Lets a client join a world and read nothing. Returns the greatest memory that waited for the client until it was closed.
+async fn memory_of_a_session_that_never_reads(rules: &str) -> f64 {
+    let world = format!(
+        "local world = require('@nowcast/world')
+        local Person = world.kind('person', {{ walker = {{}} }})
+        world.on('join', function(player) player:spawn_avatar(Person, {{ at = vector.create(0, 1, 0) }}) end)
+        {rules}"
+    );
+    let server = TestServer::with(|config| config.worlds = vec![common::script("loud", &world)]).await;
     let channel = Guest::open(&server, "loud", CarrierKind::WebSocket).await.expect("the room has space");
     let guest = Guest::introduce(channel, Join::new("Ada"));
-    let (held, mut most) = ("nowcast_session_event_bytes", 0.0_f64);
+    let (held, mut most) = ("nowcast_session_unread_bytes", 0.0_f64);
     let reading_nothing = async {
         while !server.handle.metrics().contains("reason=\"too_slow\"") {
             most = most.max(server.metric(held));
@@ -339,8 +338,34 @@ async fn session_that_reads_nothing_is_closed_before_its_events_take_much_memory
         }
     };
     timeout(PATIENCE, reading_nothing).await.expect("the client is closed");
-    assert!((100_000.0..1_500_000.0).contains(&most), "{most} bytes waited");
     server.until_metric(held, |bytes| bytes == 0.0).await;
     drop(guest);
     server.stop().await;
+    most
+}
+
+#[tokio::test]
+async fn session_that_reads_nothing_is_closed_before_it_holds_more_than_its_budget() {
+    let events = "world.event('noise', { text = 'text' })
+        world.on('step', function()
+            for _ = 1, 8 do world.emit('noise', { text = string.rep('x', 4000) }) end
+        end)";
+    // Each event keeps the values before it from being replaced.
+    let states_between_events = "world.event('beat', { by = 'u8' })
+        local Lamp = world.kind('lamp', { attributes = { count = 'u8' } })
+        world.on('start', function() for x = 1, 60 do Lamp:spawn { at = vector.create(x / 10, 0, 0) } end end)
+        world.on('step', function()
+            for _, lamp in Lamp:all() do lamp.count = (lamp.count + 1) % 100 end
+            world.emit('beat', { by = 1 })
+        end)";
+    // The client is to learn of each entity that has gone.
+    let entities_that_go = "local Bolt = world.kind('bolt', {})
+        world.on('step', function()
+            for _, bolt in Bolt:all() do bolt:despawn() end
+            for x = 1, 30 do Bolt:spawn { at = vector.create(x / 10, 0, 0) } end
+        end)";
+    for rules in [events, states_between_events, entities_that_go] {
+        let most = memory_of_a_session_that_never_reads(rules).await;
+        assert!((100_000.0..1_500_000.0).contains(&most), "{most} bytes waited: {rules}");
+    }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
 use nowcast_session::{
-    CloseCode, Closed, Gauges, MessageKind as Kind, Notice, Refused, Session, Stats, Time, WaitingMessage,
+    Backlog, CloseCode, Closed, Gauges, MessageKind as Kind, Notice, Refused, Session, Stats, Time,
+    WaitingMessage,
 };
 
 use super::{Application, RECEIVE_MAX};
@@ -126,10 +127,10 @@ impl DrivenSession {
         self.session.put_event(self.looked_at, lane.into().number(), &as_event(payload))
     }
 
-    /// Memory of the events that wait to be sent for the first time, in bytes.
+    /// The messages that wait to be sent for the first time, as memory.
     #[must_use]
-    pub fn event_bytes(&self) -> usize {
-        self.session.event_bytes()
+    pub fn backlog(&self) -> Backlog {
+        self.session.backlog()
     }
 
     /// Closes the session at once, like [`Channel::close`](crate::Channel::close).

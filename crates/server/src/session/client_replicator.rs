@@ -6,8 +6,8 @@ use std::task::Waker;
 use std::time::Instant;
 
 use super::replication_figures::ReplicationFigures;
-use super::{EVENT_BYTES_OF_ALL_MAX, EVENT_SHARE_BYTES};
-use nowcast::session::{PacketOutcome, Refused};
+use super::{UNREAD_BYTES_OF_ALL_MAX, UNREAD_SHARE_BYTES};
+use nowcast::session::{Backlog, PacketOutcome, Refused, WAITING_BYTES};
 use nowcast::{DrivenSession, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_room::session::{
@@ -42,8 +42,10 @@ pub(super) struct ClientReplicator {
     missed: u32,
     /// Whether the current value of `missed` was sent to the client.
     is_missed_sent: bool,
-    /// Memory of the events that wait for the client, as last added to the gauge of all clients.
-    event_bytes: i64,
+    /// Maximum memory of the messages that wait for the client, besides the picture of the world.
+    unread_bytes_max: usize,
+    /// This memory, as last added to the gauge of all clients.
+    unread_bytes: i64,
 }
 
 /// The part of the world that a client receives.
@@ -52,6 +54,8 @@ struct View {
     latest_snapshot: Arc<LatestSnapshot>,
     interest_set: InterestSet,
     viewer: Viewer,
+    /// Number of values on the client's screen when it joined.
+    screens: usize,
     /// Steps that two movement rounds take.
     two_rounds_steps: u32,
     /// The counters of the client's room.
@@ -67,6 +71,7 @@ impl ClientReplicator {
         receiver: DeliveryReceiver,
         metrics: Arc<Metrics>,
         figures: Arc<ReplicationFigures>,
+        unread_bytes_max: usize,
     ) -> Self {
         Self {
             receiver,
@@ -76,7 +81,8 @@ impl ClientReplicator {
             view: None,
             missed: 0,
             is_missed_sent: true,
-            event_bytes: 0,
+            unread_bytes_max,
+            unread_bytes: 0,
         }
     }
 
@@ -98,7 +104,7 @@ impl ClientReplicator {
             return Err(closing.clone());
         }
         self.deliver(session, closing.is_some())?;
-        self.count_events(session)?;
+        self.count_unread(session)?;
         Ok(closing)
     }
 
@@ -159,6 +165,7 @@ impl ClientReplicator {
             latest_snapshot,
             interest_set,
             viewer,
+            screens: screens.len(),
             two_rounds_steps,
             metrics,
             interest_entities: 0,
@@ -274,16 +281,24 @@ impl ClientReplicator {
         }
     }
 
-    /// Counts the events that wait for the client.
+    /// Counts the messages that wait for the client.
     ///
     /// # Errors
-    /// The client is too slow, if the events of all clients use up their budget and this client has more than its share.
-    fn count_events(&mut self, session: &DrivenSession) -> Result<(), Closing> {
-        let bytes = session.event_bytes() as i64;
-        let more = bytes - self.event_bytes;
-        let of_all = self.metrics.event_bytes.inc_by(more) + more;
-        self.event_bytes = bytes;
-        match of_all > EVENT_BYTES_OF_ALL_MAX as i64 && bytes > EVENT_SHARE_BYTES as i64 {
+    /// The client is too slow, if it leaves more unread than one client may, or more than its share while the messages of all
+    /// clients use up their budget.
+    fn count_unread(&mut self, session: &DrivenSession) -> Result<(), Closing> {
+        let Backlog { mut bytes, states } = session.backlog();
+        // Descriptions of entities that left the picture wait, too, and none replaces them. Few states are never worth a count.
+        if states * WAITING_BYTES > UNREAD_SHARE_BYTES
+            && let Some(view) = &self.view
+        {
+            bytes += states.saturating_sub(view.picture_states()) * WAITING_BYTES;
+        }
+        let more = bytes as i64 - self.unread_bytes;
+        let of_all = self.metrics.unread_bytes.inc_by(more) + more;
+        self.unread_bytes = bytes as i64;
+        let is_over_share = of_all > UNREAD_BYTES_OF_ALL_MAX as i64 && bytes > UNREAD_SHARE_BYTES;
+        match bytes > self.unread_bytes_max || is_over_share {
             true => Err(Closing::TooSlow),
             false => Ok(()),
         }
@@ -305,6 +320,15 @@ fn refused(why: Refused) -> Result<(), Closing> {
 }
 
 impl View {
+    /// Number of states in the present picture: entities in the interest set, players, and values on screens.
+    fn picture_states(&self) -> usize {
+        let snapshot = self.latest_snapshot.newest();
+        let seen = snapshot.map_or(0, |snapshot| {
+            snapshot.count_members(self.interest_set.sections()) as usize + snapshot.players.len()
+        });
+        seen + self.screens
+    }
+
     /// Counts the entities in the interest set, once a second.
     fn count_visible(&mut self, snapshot: &RoomSnapshot) {
         let second = Some(snapshot.tick / u64::from(STEP_HZ));
@@ -325,7 +349,7 @@ impl Drop for View {
 
 impl Drop for ClientReplicator {
     fn drop(&mut self) {
-        self.metrics.event_bytes.dec_by(self.event_bytes);
+        self.metrics.unread_bytes.dec_by(self.unread_bytes);
     }
 }
 

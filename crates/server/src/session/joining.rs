@@ -169,7 +169,8 @@ pub(super) async fn admit(
         Some(account) => Some(account::join(&seat, &account).await?),
         None => None,
     };
-    let (sink, replicator) = SessionSink::new(network_hz, &shared.metrics.rooms);
+    let (sink, replicator) =
+        SessionSink::new(network_hz, &shared.metrics.rooms, shared.config.limits.unread_bytes_max);
     let sink = Arc::new(sink);
     let may_edit = may_edit(&entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);

@@ -44,25 +44,21 @@ const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 1, bytes_max: 1_024 },
 ];
 
-/// Budget for the events that wait for one client: what a fast link sends in a few seconds. A client that leaves more unread is
-/// closed.
-pub(crate) const EVENT_BYTES_MAX: usize = 1 << 20;
+/// Budget for the messages that wait for all clients, besides the pictures of their worlds. While it is used up, a client is
+/// closed that has more than [`UNREAD_SHARE_BYTES`] and gets more.
+pub(crate) const UNREAD_BYTES_OF_ALL_MAX: usize = 256 << 20;
+pub(crate) const UNREAD_SHARE_BYTES: usize = 64 << 10;
 
-/// Budget for the events that wait for all clients. While it is used up, a client is closed that has more than
-/// [`EVENT_SHARE_BYTES`] and gets more.
-pub(crate) const EVENT_BYTES_OF_ALL_MAX: usize = 256 << 20;
-pub(crate) const EVENT_SHARE_BYTES: usize = 64 << 10;
-
-const _: () = assert!(EVENT_SHARE_BYTES < EVENT_BYTES_MAX && EVENT_BYTES_MAX < EVENT_BYTES_OF_ALL_MAX);
+const _: () = assert!(UNREAD_SHARE_BYTES < UNREAD_BYTES_OF_ALL_MAX);
 const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
 
 /// The configuration of a server's sessions: events and descriptions go first, then chat, then movement. A session that
 /// lost its carrier may continue within `resume_timeout`.
-pub(crate) fn session_config(resume_timeout: Duration) -> nowcast::session::Config {
+pub(crate) fn session_config(resume_timeout: Duration, unread_bytes_max: usize) -> nowcast::session::Config {
     let lane = |class: u8| LaneConfig {
         class,
         bounds: WAITING[usize::from(class)],
-        event_bytes_max: EVENT_BYTES_MAX,
+        event_bytes_max: unread_bytes_max,
         has_source: class == REPLICATION_LANE,
         ..LaneConfig::default()
     };

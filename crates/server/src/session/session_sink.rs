@@ -44,10 +44,15 @@ pub(crate) struct SessionSink {
 
 impl SessionSink {
     /// Creates the sink, and the replicator that reads its deliveries.
-    pub(super) fn new(network_hz: u32, metrics: &Arc<Metrics>) -> (Self, ClientReplicator) {
+    pub(super) fn new(
+        network_hz: u32,
+        metrics: &Arc<Metrics>,
+        unread_bytes_max: usize,
+    ) -> (Self, ClientReplicator) {
         let (sender, receiver) = outbox();
         let figures = Arc::new(ReplicationFigures::default());
-        let replicator = ClientReplicator::new(receiver, Arc::clone(metrics), Arc::clone(&figures));
+        let replicator =
+            ClientReplicator::new(receiver, Arc::clone(metrics), Arc::clone(&figures), unread_bytes_max);
         (Self { sender, figures, network_hz, is_urgent: AtomicBool::new(false) }, replicator)
     }
 

@@ -21,7 +21,7 @@ pub struct LaneConfig {
     /// Limits of the messages that wait to be sent.
     pub bounds: Bounds,
     /// Budget for the events, commands and replies that wait to be sent, in bytes of memory. A put is refused while more is used. A
-    /// message uses [`EVENT_BYTES`] and its payload, but at most a quarter of the budget.
+    /// message uses [`WAITING_BYTES`] and its payload, but at most a quarter of the budget.
     pub event_bytes_max: usize,
     /// Maximum average rate of a bulk lane; `None` for other lanes.
     pub bytes_per_second_max: Option<u32>,
@@ -42,8 +42,8 @@ impl Default for LaneConfig {
     }
 }
 
-/// Memory of a waiting event besides its payload: an entry of the queue, which doubles when it grows, and a buffer.
-pub const EVENT_BYTES: usize = 192;
+/// Memory of a waiting message besides its payload: an entry of the queue, which doubles when it grows, and a buffer.
+pub const WAITING_BYTES: usize = 192;
 
 /// A token bucket, for bulk lanes and early repetitions. Spending more than the tokens leaves a
 /// debt, which time pays off.

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::{Broken, Refused};
 use crate::lane::LaneConfig;
 use crate::lane::receive::{Arrived, ReceiveContext, ReceiveLane};
-use crate::lane::send::{Bound, SendContext, SendLane, WaitingMessage};
+use crate::lane::send::{Backlog, Bound, SendContext, SendLane, WaitingMessage};
 use crate::limits::{LANES_MAX, Limits};
 use crate::packet::{Frame, write};
 use crate::sent::{Item, SentPackets};
@@ -477,9 +477,9 @@ impl Lanes {
         self.outgoing.iter().flatten().map(|lane| lane.waiting_bytes()).sum()
     }
 
-    /// Memory of the events that wait to be sent for the first time.
-    pub(super) fn event_bytes(&self) -> usize {
-        self.outgoing.iter().flatten().map(|lane| lane.event_bytes).sum()
+    /// The messages that wait to be sent for the first time, as memory.
+    pub(super) fn backlog(&self) -> Backlog {
+        self.outgoing.iter().flatten().map(|lane| lane.backlog()).sum()
     }
 
     /// The messages that wait to be sent for the first time.

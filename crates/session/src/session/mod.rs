@@ -28,7 +28,7 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::config::{Carrier, Config, Entropy};
 use crate::error::{CloseCode, Closed, ClosedBy, Malformed};
-use crate::lane::send::WaitingMessage;
+use crate::lane::send::{Backlog, WaitingMessage};
 use crate::message::Notice;
 use crate::packet::Resume;
 use crate::rate::Rate;
@@ -257,9 +257,9 @@ impl Session {
         &self.stats
     }
 
-    /// Memory of the events that wait to be sent for the first time, in bytes.
-    pub fn event_bytes(&self) -> usize {
-        self.lanes.event_bytes()
+    /// The messages that wait to be sent for the first time, as memory.
+    pub fn backlog(&self) -> Backlog {
+        self.lanes.backlog()
     }
 
     /// The messages that wait to be sent for the first time, lane by lane.

@@ -71,10 +71,10 @@ fn take_snapshots(sink: &PlainSink) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stuck_driver_delays_no_tick() {
     let mut listening = nowcast::ListenConfig::loopback(0);
-    listening.accept.session = crate::session::session_config(Duration::from_secs(20));
+    listening.accept.session = crate::session::session_config(Duration::from_secs(20), 1 << 20);
     let listener = nowcast::Listener::bind(listening).await.unwrap();
     let metrics = ServerMetrics::new(None).rooms;
-    let (sink, replicator) = SessionSink::new(60, &metrics);
+    let (sink, replicator) = SessionSink::new(60, &metrics, 1 << 20);
     let sink = Arc::new(sink);
     let hold = Hold::default();
     let delayed = Mutex::new(Some(Delayed { replicator, hold: Arc::clone(&hold) }));

@@ -2,7 +2,7 @@
 
 use nowcast_queue::Key;
 
-use super::{EVENT_BYTES, FRAME_BYTES_MAX, Large, Retransmission, SendContext, SendLane, Waiting};
+use super::{FRAME_BYTES_MAX, Large, Retransmission, SendContext, SendLane, WAITING_BYTES, Waiting};
 
 impl SendLane {
     /// Puts as many messages into the packet as fit.
@@ -141,7 +141,7 @@ impl SendLane {
         let length = self.queue.pop().map_or(0, |(_, waiting)| waiting.length as usize);
         self.events_waiting -= 1;
         self.events_cost -= self.event_cost(length);
-        self.event_bytes -= length + EVENT_BYTES;
+        self.event_bytes -= length + WAITING_BYTES;
     }
 
     /// Defers a value if a large earlier value of the same interval, in slot `newest`, has not arrived. Returns `false` if there

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::SendLane;
+use nowcast_queue::Outdated;
+
+use super::{SendLane, WAITING_BYTES};
 use crate::time::Time;
 
 /// A message that waits to be sent for the first time.
@@ -18,7 +20,34 @@ pub struct WaitingMessage {
     pub age: Duration,
 }
 
+/// The messages that wait to be sent for the first time, as memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Memory of the messages that no put replaces, in bytes: events, and states whose key has a newer value behind an event.
+    pub bytes: usize,
+    /// Number of the other states: at most one for each key.
+    pub states: usize,
+}
+
+impl std::iter::Sum for Backlog {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            bytes: sum.bytes + one.bytes,
+            states: sum.states + one.states,
+        })
+    }
+}
+
 impl SendLane {
+    /// The messages that wait, as memory.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let Outdated { entries, bytes } = self.queue.outdated();
+        Backlog {
+            bytes: self.event_bytes + bytes + entries * WAITING_BYTES,
+            states: self.queue.len() - self.events_waiting - entries,
+        }
+    }
+
     /// Bytes of the messages that wait.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.queue.bytes()
@@ -39,7 +68,8 @@ impl SendLane {
 mod tests {
     use nowcast_queue::Bounds;
 
-    use super::super::{EVENT_BYTES, LaneConfig, SendLane, Store};
+    use super::super::{LaneConfig, SendLane, Store, WAITING_BYTES};
+    use super::Backlog;
     use crate::error::Refused;
     use crate::packet::EventKind;
     use crate::stats::Stats;
@@ -69,12 +99,33 @@ mod tests {
     }
 
     #[test]
+    fn states_that_an_event_keeps_from_being_replaced_count_with_the_memory_that_they_hold() {
+        let put_state = |lane: &mut SendLane, store: &mut Store, key| {
+            let (now, mut stats) = (Time::from_millis(0), Stats::default());
+            lane.put_state(now, key, &[1; 30], store, &mut stats).expect("the lane has space");
+        };
+        let mut backlog = Backlog::default();
+        let used = allocation_counter::measure(|| {
+            let mut store = Store::default();
+            let mut lane = SendLane::new(0, LaneConfig::default());
+            for _ in 0..100 {
+                (1..=60).for_each(|key| put_state(&mut lane, &mut store, key));
+                put(&mut lane, &mut store, 8).expect("the lane has space");
+            }
+            backlog = lane.backlog();
+        });
+        assert_eq!(backlog.states, 60, "the newest value of each key");
+        assert_eq!(backlog.bytes, 99 * 60 * (30 + WAITING_BYTES) + 100 * (8 + WAITING_BYTES));
+        assert!(used.bytes_max < 2 * backlog.bytes as u64, "{backlog:?}: {}", used.bytes_max);
+    }
+
+    #[test]
     fn one_large_event_leaves_room_for_others() {
         let mut store = Store::default();
         let mut lane = SendLane::new(0, LaneConfig { event_bytes_max: 1 << 16, ..LaneConfig::default() });
         let large = |lane: &mut SendLane, store: &mut Store| put(lane, store, 1 << 20);
         assert!((0..4).all(|_| large(&mut lane, &mut store).is_ok()));
         assert_eq!(large(&mut lane, &mut store), Err(Refused::Full));
-        assert_eq!(lane.event_bytes, 4 * ((1 << 20) + EVENT_BYTES));
+        assert_eq!(lane.event_bytes, 4 * ((1 << 20) + WAITING_BYTES));
     }
 }

@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 
 use nowcast_queue::{Key, UpdatableQueue};
 
-pub use self::inspect::WaitingMessage;
+pub use self::inspect::{Backlog, WaitingMessage};
 use super::states::{Parts, SentStates};
 use super::waiting::Waiting;
-use super::{Bucket, EVENT_BYTES, LaneConfig};
+use super::{Bucket, LaneConfig, WAITING_BYTES};
 use crate::builder::Builder;
 use crate::error::Refused;
 use crate::limits::{Limits, MESSAGE_COST, PART_BYTES};
@@ -98,7 +98,7 @@ pub(crate) struct SendLane {
     /// The part of the budget for events that is used.
     events_cost: usize,
     /// Memory of the events that wait.
-    pub(crate) event_bytes: usize,
+    event_bytes: usize,
     next_id: u64,
     states: SentStates,
     next_stamp: u64,
@@ -215,14 +215,14 @@ impl SendLane {
         self.waiting_peak = self.waiting_peak.max(self.queue.len());
         self.events_waiting += 1;
         self.events_cost += self.event_cost(payload.len());
-        self.event_bytes += payload.len() + EVENT_BYTES;
+        self.event_bytes += payload.len() + WAITING_BYTES;
         self.next_id += 1;
         Ok(waiting.id)
     }
 
     /// The part of the budget for events that an event uses.
     fn event_cost(&self, length: usize) -> usize {
-        length.min(self.config.event_bytes_max / 4) + EVENT_BYTES
+        length.min(self.config.event_bytes_max / 4) + WAITING_BYTES
     }
 
     /// Whether this lane would put something into a packet with room.
