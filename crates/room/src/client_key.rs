@@ -23,6 +23,18 @@ impl ClientKey {
         if let Name::Verified(name) = name {
             context.update(name.as_bytes());
         }
+        Self::finish(context)
+    }
+
+    /// Derives a key from a person's account. It is the same for all secrets.
+    pub fn of_account(account: &str) -> Self {
+        let mut context = Context::new(&SHA256);
+        context.update(b"nowcast account");
+        context.update(account.as_bytes());
+        Self::finish(context)
+    }
+
+    fn finish(context: Context) -> Self {
         let digest = context.finish();
         let mut key = [0; 16];
         key.copy_from_slice(&digest.as_ref()[..16]);

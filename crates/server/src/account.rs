@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_room::{Closing, JoiningAccount, Refusal, Seat, hex};
+use nowcast_room::{ClientKey, Closing, JoiningAccount, Refusal, Seat, hex};
 use nowcast_world::is_account;
 use nowcast_world_protocol::session::identity_text;
 use ring::digest::{SHA256, digest};
@@ -32,6 +32,16 @@ pub(crate) fn of_key(key: &[u8], signature: &[u8], session: Option<[u8; 8]>) -> 
     let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);
     public.verify(&text, signature).map_err(|_| Closing::BadIdentity)?;
     Ok(format!("key:{}", hash(key)))
+}
+
+/// Returns the key of a client's rates. A person with an account keeps the same rates with every secret. Programs may share one
+/// token, so each of them has its own.
+pub(crate) fn rates_key(
+    account: Option<&str>,
+    key: Option<ClientKey>,
+    is_program: bool,
+) -> Option<ClientKey> {
+    account.filter(|_| !is_program).map(ClientKey::of_account).or(key)
 }
 
 fn hash(bytes: &[u8]) -> String {

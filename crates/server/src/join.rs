@@ -226,7 +226,8 @@ impl Parameters {
             ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), network_hz, may_edit, is_program);
         let address = entry.address.map(|address| address.ip());
         let handle = handle.with_roles(roles_of(entry, policy));
-        let (rates, _) = shared.rooms.rates_of(key);
+        let account = entry.name.as_deref().map(account::of_token);
+        let (rates, _) = shared.rooms.rates_of(account::rates_key(account.as_deref(), key, is_program));
         Ok((handle.with_key(key).with_address(address).with_rates(rates), sink))
     }
 }

@@ -6,6 +6,7 @@ use crate::common::TestServer;
 use crate::common::session::Guest;
 use nowcast::CarrierKind;
 use nowcast_wire::encode_to_vec;
+use nowcast_world_client::Identity;
 use nowcast_world_protocol::plain::ClientMessage;
 use nowcast_world_protocol::session::{CHAT_LANE, Line};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -58,16 +59,22 @@ async fn fifteen_lines_that_wait_for_join_are_all_sent() {
 #[tokio::test]
 async fn a_client_that_reconnects_continues_with_the_rates_that_it_has_left() {
     let server = TestServer::start().await;
-    // One visit sends as many lines as the burst allows, so only lines of several visits exceed the rate.
-    for visit in 0.. {
-        assert!(visit < 50, "each visit has the whole burst");
-        let mut ada = Guest::join_with(server.address, "plaza", "Ada", [7; 16]).await;
-        for line in 0..5 {
-            ada.say(&format!("line {line}"));
-        }
-        ada.until("all lines", |ada| ada.view.said.len() + ada.view.unsaid.len() == 5).await;
-        if !ada.view.unsaid.is_empty() {
-            break;
+    let identity = Identity::generate().expect("the system has random numbers");
+    for has_account in [false, true] {
+        // One visit sends as many lines as the burst allows, so only lines of several visits exceed the rate.
+        for visit in 0.. {
+            assert!(visit < 50, "each visit has the whole burst");
+            let mut ada = match has_account {
+                false => Guest::join_with(server.address, "plaza", "Ada", [7; 16]).await,
+                true => Guest::join_with_identity(server.address, "plaza", "Ada", &identity).await,
+            };
+            for line in 0..5 {
+                ada.say(&format!("line {line}"));
+            }
+            ada.until("all lines", |ada| ada.view.said.len() + ada.view.unsaid.len() == 5).await;
+            if !ada.view.unsaid.is_empty() {
+                break;
+            }
         }
     }
     server.stop().await;

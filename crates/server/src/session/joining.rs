@@ -164,8 +164,9 @@ pub(super) async fn admit(
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
     // Viewers of history are not players.
-    let account = entry.name.as_deref().map(account::of_token).or(by_key).filter(|_| seat.shows_present());
-    let account = match account {
+    let account = entry.name.as_deref().map(account::of_token).or(by_key);
+    let rates_key = account::rates_key(account.as_deref(), key, is_program);
+    let account = match account.filter(|_| seat.shows_present()) {
         Some(account) => Some(account::join(&seat, &account).await?),
         None => None,
     };
@@ -175,7 +176,7 @@ pub(super) async fn admit(
     let may_edit = may_edit(&entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
     let handle = handle.with_roles(roles_of(&entry, &shared.config.entry)).with_account(account);
-    let (rates, are_new) = shared.rooms.rates_of(key);
+    let (rates, are_new) = shared.rooms.rates_of(rates_key);
     let handle = Arc::new(handle.with_key(key).with_address(address).with_rates(rates));
     Ok(Player::new(shared, seat, handle, (sink, replicator), early, !are_new))
 }
