@@ -71,8 +71,7 @@ impl InterestGrid {
     /// Records all positions at step `tick` of the world, modulo 2^32. `placed` is ordered by id. Returns the entities that
     /// changed their section. The result stays available until the next call.
     pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
-        self.created.clear();
-        self.relocations.clear();
+        self.end_step();
         let mut placed = placed.peekable();
         let mut entities = std::mem::take(&mut self.entities);
         // In most steps no entity comes or goes. Then each known entity is updated in its place.
@@ -106,6 +105,12 @@ impl InterestGrid {
         self.sweep(tick);
         self.publish();
         &self.relocations
+    }
+
+    /// Ends the step of the newest update. Afterwards nothing counts as created or relocated until the next update.
+    pub fn end_step(&mut self) {
+        self.created.clear();
+        self.relocations.clear();
     }
 
     /// Returns the section of an entity that was in the section `from`, and moves the entity there.

@@ -279,7 +279,7 @@ impl Room {
             return false;
         }
         clock.end(0);
-        let (changes, world_events) = self.collect_changes();
+        let (changes, world_events) = self.collect_changes(!newcomers.is_empty());
         self.log_events(&world_events);
         let world_events = self.hold_back(world_events);
         self.publish_events(&world_events);
@@ -373,7 +373,7 @@ impl Room {
     }
 
     /// Returns the changes and events of the step, and answers refused commands.
-    fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
+    fn collect_changes(&mut self, has_newcomers: bool) -> (Changes, Vec<WorldEvent>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
         self.publish_members(&events);
         let step = Step::of(events.into_iter(), self.world.world());
@@ -387,7 +387,7 @@ impl Room {
         kicked.extend(members.ban(context, world.world().scene(), banned));
         world_events.extend(members.send_to(context, world.world().scene(), sent));
         members.kick(context, world, chat, kicked);
-        (publishing.collect_changes(world.world(), *tick), world_events)
+        (publishing.collect_changes(world.world(), *tick, members, has_newcomers), world_events)
     }
 
     /// Sends the step to all clients: first changes and events, then the answers that refer to them, then poses.

@@ -192,7 +192,11 @@ impl Entities {
             .map(|row| self.at(row))
     }
 
-    fn at(&self, row: usize) -> EntityRef<'_> {
+    /// Returns the entity of a row.
+    ///
+    /// # Panics
+    /// Panics if there is no such row.
+    pub fn at(&self, row: usize) -> EntityRef<'_> {
         EntityRef {
             id: self.ids[row],
             kind: self.kinds[row],

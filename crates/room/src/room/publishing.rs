@@ -5,9 +5,9 @@ use nowcast_script::Assets;
 use nowcast_world::{PlayerId, World};
 
 use super::context::RoomContext;
-use super::members::{Members, Newcomer};
+use super::members::{Member, Members, Newcomer};
 use super::replicated_state::{Changes, ReplicatedState};
-use super::rounds::{Crowd, Rounds};
+use super::rounds::{Crowd, Rounds, StepRounds};
 use super::world_events::{Audience, WorldEvent};
 use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepChanges};
 use crate::dictionary::Dictionary;
@@ -24,6 +24,8 @@ pub(super) struct Publishing {
     /// Encodings of this step that clients of one protocol share.
     of_step: SharedEncodings,
     rounds: Rounds,
+    /// The rounds of the newest step.
+    step_rounds: StepRounds,
 }
 
 /// A room after a step.
@@ -37,8 +39,8 @@ pub(super) struct SteppedRoom<'r> {
 
 impl Publishing {
     pub(super) fn new(dictionary: Dictionary) -> Self {
-        let (replicated, interest_grid, of_room, of_step, rounds) = Default::default();
-        Self { dictionary, replicated, interest_grid, of_room, of_step, rounds }
+        let (replicated, interest_grid, of_room, of_step, rounds, step_rounds) = Default::default();
+        Self { dictionary, replicated, interest_grid, of_room, of_step, rounds, step_rounds }
     }
 
     /// Sends the definition and the assets again.
@@ -46,12 +48,27 @@ impl Publishing {
         self.dictionary = Dictionary::new(world.world().scene().definition(), assets, world.version());
     }
 
-    /// Returns the changes of the world since the last call.
-    pub(super) fn collect_changes(&mut self, world: &World, tick: u64) -> Changes {
-        let Self { dictionary, replicated, interest_grid, .. } = self;
+    /// Returns the changes of the world since the last call. Reads the positions for the grid of interest only in the steps of
+    /// rounds, and if entities came, changed or went: clients look around in rounds.
+    pub(super) fn collect_changes(
+        &mut self,
+        world: &World,
+        tick: u64,
+        members: &Members,
+        has_newcomers: bool,
+    ) -> Changes {
+        let Self { dictionary, replicated, interest_grid, rounds, step_rounds, .. } = self;
         let changes = replicated.update(world, dictionary);
-        let placed = world.entities().iter().map(|entity| dictionary.placed(&entity));
-        interest_grid.update(tick as u32, placed);
+        *step_rounds = rounds.step(tick, |is_due| Crowd::of(members, is_due));
+        let has_grid = |member: &&Member| member.client.sink().has_begun_round().is_some();
+        let begins_round =
+            || members.seated.iter().filter(has_grid).any(|member| is_due(step_rounds, member));
+        if changes.are_entities_changed || has_newcomers || begins_round() {
+            let placed = world.entities().iter().map(|entity| dictionary.placed(&entity));
+            interest_grid.update(tick as u32, placed);
+        } else {
+            interest_grid.end_step();
+        }
         changes
     }
 
@@ -91,16 +108,13 @@ impl Publishing {
     /// Offers the poses of the step to all members, and discards the encodings of this step. All clients of one rate are due in
     /// the same steps. Common rounds wait if too many clients have not begun the previous round ([`Rounds`]).
     pub(super) fn publish(&mut self, room: SteppedRoom<'_>, members: &Members) {
-        let rounds = self.rounds.step(room.tick, |is_due| Crowd::of(members, is_due));
-        if rounds.wait() {
+        if self.step_rounds.wait() {
             room.context.metrics.rounds_delayed.inc();
         }
         let inputs = members.inputs();
         let view = self.view(room, &inputs);
         for member in &members.seated {
-            let (sink, hz) = (member.client.sink(), member.client.network_hz());
-            let is_due = if sink.has_begun_round().is_some() { rounds.begins(hz) } else { rounds.is_due(hz) };
-            sink.publish(&view, is_due);
+            member.client.sink().publish(&view, is_due(&self.step_rounds, member));
         }
         self.of_step.clear();
     }
@@ -121,4 +135,10 @@ impl Publishing {
             of_step: &self.of_step,
         }
     }
+}
+
+/// Whether a member gets movement in this step. Only the common rounds of sessions wait.
+fn is_due(rounds: &StepRounds, member: &Member) -> bool {
+    let (sink, hz) = (member.client.sink(), member.client.network_hz());
+    if sink.has_begun_round().is_some() { rounds.begins(hz) } else { rounds.is_due(hz) }
 }

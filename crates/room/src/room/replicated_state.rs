@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use nowcast_replication::{ApplyDelta, SnapshotPool};
-use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
+use nowcast_world::{EntityId, EntityRef, Kind, Motion, PlayerId, Pose, Scene, Value, World};
 use nowcast_world_protocol::session::{Entity, Place, Player};
 
 use crate::dictionary::{Dictionary, attribute_bytes};
@@ -17,8 +17,9 @@ use crate::dictionary::{Dictionary, attribute_bytes};
 pub struct ReplicatedState {
     /// Ordered by id.
     entities: Vec<Arc<EntityDescription>>,
-    /// The versions of `entities`, in the same order.
-    versions: Vec<Version>,
+    /// The ids of `entities`, and the steps of their last known changes, as columns.
+    ids: Vec<EntityId>,
+    changed_ticks: Vec<u64>,
     /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, Player>,
@@ -75,20 +76,6 @@ impl EntityDescription {
     }
 }
 
-/// Changes whenever the description of an entity may have changed. Two equal versions mean an equal description.
-#[derive(Clone, Copy, PartialEq)]
-struct Version {
-    id: EntityId,
-    changed_tick: u64,
-    place: Option<Place>,
-}
-
-impl Version {
-    fn of(scene: &Scene, entity: &EntityRef<'_>) -> Self {
-        Self { id: entity.id, changed_tick: entity.changed_tick, place: place_of(scene, entity) }
-    }
-}
-
 /// Collects the changes of entities in one step.
 struct EntityUpdate<'a> {
     scene: &'a Scene,
@@ -98,24 +85,19 @@ struct EntityUpdate<'a> {
 }
 
 impl EntityUpdate<'_> {
-    fn describe(&mut self, entity: &EntityRef<'_>, version: Version) -> Arc<EntityDescription> {
-        let now = Arc::new(describe(self.scene, self.dictionary, entity, version.place));
+    fn describe(&mut self, entity: &EntityRef<'_>) -> Arc<EntityDescription> {
+        let now = Arc::new(describe(self.scene, self.dictionary, entity));
         self.redescribed.push((now.id, Some(Arc::clone(&now))));
         now
     }
 
-    fn added(&mut self, entity: &EntityRef<'_>, version: Version) -> Arc<EntityDescription> {
+    fn added(&mut self, entity: &EntityRef<'_>) -> Arc<EntityDescription> {
         self.changes.described.push(entity.id);
-        self.describe(entity, version)
+        self.describe(entity)
     }
 
-    fn replaced(
-        &mut self,
-        known: &EntityDescription,
-        entity: &EntityRef<'_>,
-        version: Version,
-    ) -> Arc<EntityDescription> {
-        let now = self.describe(entity, version);
+    fn replaced(&mut self, known: &EntityDescription, entity: &EntityRef<'_>) -> Arc<EntityDescription> {
+        let now = self.describe(entity);
         if now.is_private && !known.is_private {
             self.changes.gone.push(now.id);
         }
@@ -153,6 +135,8 @@ pub struct Changes {
     pub left: Vec<PlayerId>,
     /// The changed values on screens.
     pub screens: Vec<ScreenValue>,
+    /// Whether any entity has another description, came or went, private entities included.
+    pub(crate) are_entities_changed: bool,
 }
 
 /// The value at one place on a screen.
@@ -197,42 +181,51 @@ impl ReplicatedState {
         is_stale: bool,
         changes: &mut Changes,
     ) {
-        let mut update = EntityUpdate { scene: world.scene(), dictionary, changes, redescribed: Vec::new() };
-        let mut entities = world.entities().iter().peekable();
-        // In most steps no entity comes or goes, and few change. So a known entity stays in its place, and an entity that did not
-        // change is compared without its description.
-        let mut stayed = 0;
-        while let Some(version) = self.versions.get_mut(stayed)
-            && let Some(entity) = entities.next_if(|entity| entity.id == version.id)
-        {
-            let now = Version::of(update.scene, &entity);
-            if is_stale || *version != now {
-                *version = now;
-                self.entities[stayed] = update.replaced(&self.entities[stayed], &entity, now);
+        let (scene, now) = (world.scene(), world.entities());
+        let mut update = EntityUpdate { scene, dictionary, changes, redescribed: Vec::new() };
+        let are_put: Vec<bool> = scene.definition().kinds.iter().map(is_put).collect();
+        let is_same = |known: &EntityDescription, changed_tick, row: usize| {
+            // The pose of an entity without movement rows is a part of its description.
+            let is_at = |place: Place| {
+                now.poses()[row] == Pose { position: place.position, rotation: place.rotation }
+            };
+            !is_stale
+                && changed_tick == now.changed_ticks()[row]
+                && (!are_put[usize::from(now.kinds()[row].0)] || known.entity.place.is_none_or(is_at))
+        };
+        // In most steps no entity comes or goes, and few change. So a known entity stays in its place, and columns are compared
+        // without the descriptions.
+        let stayed = self.ids.iter().zip(now.ids()).take_while(|(known, id)| known == id).count();
+        for row in 0..stayed {
+            if !is_same(&self.entities[row], self.changed_ticks[row], row) {
+                self.changed_ticks[row] = now.changed_ticks()[row];
+                self.entities[row] = update.replaced(&self.entities[row], &now.at(row));
             }
-            stayed += 1;
         }
-        let versions = self.versions.split_off(stayed);
+        self.ids.truncate(stayed);
+        let changed_ticks = self.changed_ticks.split_off(stayed);
         let descriptions = self.entities.split_off(stayed);
-        let mut before = versions.into_iter().zip(descriptions).peekable();
-        for entity in entities {
-            while let Some((_, gone)) = before.next_if(|(version, _)| version.id < entity.id) {
+        let mut before = changed_ticks.into_iter().zip(descriptions).peekable();
+        for row in stayed..now.ids().len() {
+            let entity = now.at(row);
+            while let Some((_, gone)) = before.next_if(|(_, known)| known.id < entity.id) {
                 update.removed(&gone);
             }
-            let now = Version::of(update.scene, &entity);
-            let description = match before.next_if(|(version, _)| version.id == entity.id) {
-                Some((version, known)) if !is_stale && version == now => known,
-                Some((_, known)) => update.replaced(&known, &entity, now),
-                None => update.added(&entity, now),
+            let description = match before.next_if(|(_, known)| known.id == entity.id) {
+                Some((changed_tick, known)) if is_same(&known, changed_tick, row) => known,
+                Some((_, known)) => update.replaced(&known, &entity),
+                None => update.added(&entity),
             };
-            self.versions.push(now);
+            self.ids.push(entity.id);
+            self.changed_ticks.push(entity.changed_tick);
             self.entities.push(description);
         }
         for (_, gone) in before {
             update.removed(&gone);
         }
         let redescribed = update.redescribed;
-        if !redescribed.is_empty() {
+        changes.are_entities_changed = !redescribed.is_empty();
+        if changes.are_entities_changed {
             self.descriptions.publish(redescribed);
         }
     }
@@ -360,17 +353,14 @@ impl Screens {
     }
 }
 
-fn describe(
-    scene: &Scene,
-    dictionary: &Dictionary,
-    entity: &EntityRef<'_>,
-    place: Option<Place>,
-) -> EntityDescription {
+fn describe(scene: &Scene, dictionary: &Dictionary, entity: &EntityRef<'_>) -> EntityDescription {
+    let has_place = entity.parent.is_none() && is_put(scene.kind_of(entity.kind));
+    let place = Place { position: entity.pose.position, rotation: entity.pose.rotation };
     let entity_now = Entity {
         kind: entity.kind.0.into(),
         scale: entity.scale,
         parent: entity.parent.map(|id| id.0),
-        place,
+        place: has_place.then_some(place),
         attributes: attribute_bytes(&scene.kind_of(entity.kind).attributes, entity),
         owner: entity.owner.map(|owner| owner.0),
     };
@@ -383,11 +373,9 @@ fn describe(
     }
 }
 
-/// Returns the position of an entity that has no movement rows by the rule of [`World::poses`].
-fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
-    let body = scene.kind_of(entity.kind).body.as_ref()?;
-    let is_put = matches!(body.motion, Motion::Fixed | Motion::Sensor) && entity.parent.is_none();
-    is_put.then_some(Place { position: entity.pose.position, rotation: entity.pose.rotation })
+/// Whether the entities of a kind without a parent have no movement rows, by the rule of [`World::poses`].
+fn is_put(kind: &Kind) -> bool {
+    kind.body.as_ref().is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor))
 }
 
 fn is_same_but_for_attributes(a: &Entity, b: &Entity) -> bool {

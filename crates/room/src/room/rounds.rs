@@ -51,7 +51,7 @@ pub(super) struct Rounds {
 }
 
 /// The rounds of a room in one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StepRounds {
     tick: u64,
     /// The first step whose common rounds begin in this step or later.
