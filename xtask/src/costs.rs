@@ -1,4 +1,4 @@
-//! `cargo xtask costs` compares the costs of calls in C with those of the same calls in Rust, and measures Python.
+//! `cargo xtask costs` compares the costs of calls in C with those of the same calls in Rust, and measures Python and a world's step.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,8 +13,10 @@ const MODES: [(&str, &str); 3] = [
     ("state", "a state put and received"),
     ("event", "an event put and received"),
 ];
-/// Rounds whose instructions are counted. The difference of the two runs leaves out the start and the end of a program.
+/// Rounds whose instructions are counted.
 const COUNTED: [u32; 2] = [10_000, 30_000];
+/// Walkers and things of each measured world, and the steps by which its instructions are counted.
+const WORLDS: [(&str, &str, [u32; 2]); 2] = [("200", "0", [60, 180]), ("1000", "9000", [60, 120])];
 const TIMED: &str = "2000000";
 /// Runs of each program, alternately. The fastest one counts.
 const RUNS: u32 = 5;
@@ -33,7 +35,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("| a round | C: instructions | Rust: instructions | ratio | C: ns | Rust: ns | ratio |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for (mode, round) in MODES {
-        let (of_c, of_rust) = (instructions(&c, mode)?, instructions(&rust, mode)?);
+        let (of_c, of_rust) = (instructions(&c, &[mode], COUNTED)?, instructions(&rust, &[mode], COUNTED)?);
         let (mut ns_c, mut ns_rust) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..RUNS {
             ns_c = ns_c.min(nanoseconds(&c, mode)?);
@@ -44,16 +46,29 @@ pub(crate) fn run() -> anyhow::Result<()> {
             "| {round} | {of_c:.0} | {of_rust:.0} | {ratio:.2} | {ns_c:.0} | {ns_rust:.0} | {ratio_ns:.2} |"
         );
     }
+    measure_worlds(&release)?;
     bindings::measure()
 }
 
-/// The instructions of a round, by callgrind.
-fn instructions(program: &Path, mode: &str) -> anyhow::Result<f64> {
+/// Prints the instructions of a step of each world.
+fn measure_worlds(release: &Path) -> anyhow::Result<()> {
+    step::run(&["cargo", "build", "--release", "-p", "nowcast-world", "--example", "step_costs"])?;
+    println!("| walkers | things at rest | instructions a step |\n| --- | --- | --- |");
+    for (walkers, things, steps) in WORLDS {
+        let counted = instructions(&release.join("examples/step_costs"), &[walkers, things], steps)?;
+        println!("| {walkers} | {things} | {counted:.0} |");
+    }
+    Ok(())
+}
+
+/// The instructions of a round, by callgrind: the difference between two runs, which leaves out the start and the end.
+fn instructions(program: &Path, arguments: &[&str], [few, many]: [u32; 2]) -> anyhow::Result<f64> {
     let count = |rounds: u32| -> anyhow::Result<f64> {
         let output = step::command("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
             .arg(program)
-            .args([mode, &rounds.to_string()])
+            .args(arguments)
+            .arg(rounds.to_string())
             .output()
             .context("valgrind cannot be started: is it installed? (Debian: `apt-get install valgrind`)")?;
         let text = String::from_utf8_lossy(&output.stderr);
@@ -61,7 +76,6 @@ fn instructions(program: &Path, mode: &str) -> anyhow::Result<f64> {
         let (_, counted) = line.with_context(|| format!("callgrind counted nothing:\n{text}"))?;
         Ok(counted.trim().parse()?)
     };
-    let [few, many] = COUNTED;
     Ok((count(many)? - count(few)?) / f64::from(many - few))
 }
 

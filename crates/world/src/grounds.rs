@@ -89,7 +89,7 @@ pub(crate) fn push_solids(
         }
         return Some(());
     }
-    let local = reach.map(|reach| reach.transform_by(&pose.inverse()));
+    let local = || reach.map(|reach| reach.transform_by(&pose.inverse()));
     solids.push(if let Some(cuboid) = shape.as_cuboid() {
         solid(cuboid.half_extents.to_array(), 0.0)
     } else if let Some(ball) = shape.as_ball() {
@@ -103,10 +103,10 @@ pub(crate) fn push_solids(
     } else if shape.as_convex_polyhedron().is_some() {
         solid([0.0; 3], 0.0).with_form(Form::Hull(hulls.first()?.clone()))
     } else if let Some(mesh) = shape.as_trimesh() {
-        solid([0.0; 3], 0.0).with_form(Form::Surface(mesh_triangles(mesh, local.as_ref())?))
+        solid([0.0; 3], 0.0).with_form(Form::Surface(mesh_triangles(mesh, local().as_ref())?))
     } else {
         let field = shape.as_heightfield()?;
-        solid([0.0; 3], 0.0).with_form(Form::Surface(field_triangles(field, local.as_ref())?))
+        solid([0.0; 3], 0.0).with_form(Form::Surface(field_triangles(field, local().as_ref())?))
     });
     Some(())
 }

@@ -19,6 +19,9 @@ const HALF_STEP_SECONDS: f32 = STEP_SECONDS * 0.5;
 /// A triangle cannot touch a walker if its box is farther from the walker's axis than the radius plus this margin, in
 /// metres.
 const SKIP_MARGIN: f32 = 0.01;
+/// A box, cylinder or cone is not measured if it is farther from the walker than this along one of its axes, in metres. All contacts
+/// that count are nearer, also after the rounding of the greatest coordinates.
+pub(crate) const FAR_MARGIN: f32 = 0.15;
 
 /// The bounding volume of a solid, centred on the solid and aligned with its axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -222,35 +225,40 @@ impl Solid {
 
     /// Whether a point is inside of the solid.
     pub(crate) fn contains(&self, point: [f32; 3]) -> bool {
-        self.measure(point, 0.0, 0.0).gap < 0.0
+        self.measure(&self.axis(point, 0.0, 0.0), 0.0).gap < 0.0
     }
 
-    /// Returns the contact with a walker of this size whose centre is at `position`. Water is infinitely far away.
+    /// Returns the contact with a walker of this size whose centre is at `position`. Water is infinitely far away, and so is a solid
+    /// that is clearly out of reach.
     pub(crate) fn contact(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
         if self.role == BodyRole::Water {
             return Contact { normal: [0.0, 1.0, 0.0], gap: f32::INFINITY };
         }
-        self.measure(position, radius, height)
+        let axis = self.axis(position, radius, height);
+        if self.is_far(&axis, radius) {
+            return Contact { normal: [0.0, 1.0, 0.0], gap: f32::INFINITY };
+        }
+        self.measure(&axis, radius)
     }
 
-    fn measure(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
-        // The axis of a walker is the upright line through its centre, without the round ends.
+    /// Returns the axis of a walker: the upright line through its centre, without the round ends.
+    fn axis(&self, position: [f32; 3], radius: f32, height: f32) -> Axis {
         let reach = height * 0.5 - radius;
         let foot = sub([position[0], position[1] - reach, position[2]], self.center);
         let [a, b, c] = self.axes;
-        let axis = Axis {
-            base: [dot(foot, a), dot(foot, b), dot(foot, c)],
-            up: [a[1], b[1], c[1]],
-            length: 2.0 * reach,
-        };
+        Axis { base: [dot(foot, a), dot(foot, b), dot(foot, c)], up: [a[1], b[1], c[1]], length: 2.0 * reach }
+    }
+
+    fn measure(&self, axis: &Axis, radius: f32) -> Contact {
+        let [a, b, c] = self.axes;
         let (local, distance) = match &self.form {
-            Form::Box => convex(&axis, |point| self.in_box(point), |point| self.out_of_box(point)),
+            Form::Box => convex(axis, |point| self.in_box(point), |point| self.out_of_box(point)),
             Form::Cylinder => {
-                convex(&axis, |point| self.in_cylinder(point), |point| self.out_of_cylinder(point))
+                convex(axis, |point| self.in_cylinder(point), |point| self.out_of_cylinder(point))
             }
-            Form::Cone => convex(&axis, |point| self.in_cone(point), |point| self.out_of_cone(point)),
-            Form::Hull(faces) => hull(&axis, faces),
-            Form::Surface(triangles) => surface(&axis, triangles, radius),
+            Form::Cone => convex(axis, |point| self.in_cone(point), |point| self.out_of_cone(point)),
+            Form::Hull(faces) => hull(axis, faces),
+            Form::Surface(triangles) => surface(axis, triangles, radius),
         };
         let normal = [
             a[0] * local[0] + b[0] * local[1] + c[0] * local[2],
@@ -258,6 +266,18 @@ impl Solid {
             a[2] * local[0] + b[2] * local[1] + c[2] * local[2],
         ];
         Contact { normal, gap: distance - (radius + self.radius) }
+    }
+
+    /// Whether the half extents, which triangles do not have, are too far from the axis of a walker for a contact.
+    fn is_far(&self, axis: &Axis, radius: f32) -> bool {
+        if matches!(self.form, Form::Hull(_) | Form::Surface(_)) {
+            return false;
+        }
+        let head = axis.at(axis.length);
+        (0..3).any(|side| {
+            let reach = self.half[side] + self.radius + radius + FAR_MARGIN;
+            axis.base[side].min(head[side]) > reach || axis.base[side].max(head[side]) < -reach
+        })
     }
 
     fn in_box(&self, point: [f32; 3]) -> [f32; 3] {
@@ -421,5 +441,33 @@ fn between(value: f32, half: f32) -> f32 {
         -half
     } else {
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::limits::POSITION_MAX;
+
+    proptest! {
+        #[test]
+        fn solids_that_are_not_measured_are_too_far_for_a_contact(
+            turn in [-1.0f32..1.0, -1.0..1.0, -1.0..1.0, 0.1..1.0],
+            half in [0.01f32..4.0, 0.01..4.0, 0.01..4.0],
+            offset in [-6.0f32..6.0, -6.0..6.0, -6.0..6.0],
+            (radius, form, is_remote) in (0.0f32..0.5, 0usize..3, any::<bool>()),
+        ) {
+            let length = turn.iter().map(|part| part * part).sum::<f32>().sqrt();
+            let form = [Form::Box, Form::Cylinder, Form::Cone][form].clone();
+            let half = if form == Form::Box { half } else { [half[0], half[1], half[0]] };
+            let center = if is_remote { [POSITION_MAX, -POSITION_MAX, POSITION_MAX] } else { [0.0; 3] };
+            let solid = Solid::new(center, turn.map(|part| part / length), half, radius).with_form(form);
+            let axis = solid.axis(add(center, offset), 0.35, 1.8);
+            if solid.is_far(&axis, 0.35) {
+                prop_assert!(solid.measure(&axis, 0.35).gap > 0.14);
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::STEP_SECONDS;
 use crate::body::BodyRole;
 use crate::exact::{add, dot, scale, sub};
 use crate::input::Input;
-use crate::solid::{Contact, Solid};
+use crate::solid::{Contact, FAR_MARGIN, Solid};
 
 /// A ladder nearer than this can be climbed, in metres.
 const CLIMB_DISTANCE: f32 = 0.1;
@@ -22,6 +22,8 @@ const DRAG_SHARE: f32 = 0.5;
 const SINK_SHARE: f32 = 0.15;
 /// A swimmer is at the surface if a point above its middle, by this share of its height, is not in water.
 const SURFACE_SHARE: f32 = 0.1;
+
+const _: () = assert!(CLIMB_DISTANCE < FAR_MARGIN);
 
 impl Mover {
     /// Changes the velocity and the counts of a walker that climbs or swims in this step. Returns false and changes nothing
