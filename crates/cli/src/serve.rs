@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().rooms_per_address_max)]
     rooms_per_address_max: usize,
 
-    /// Maximum number of people in one room, and maximum number of programs
+    /// Maximum number of people in one room, and maximum number of programs, up to 4,096
     #[arg(long, default_value_t = Limits::default().players_max)]
     players_max: usize,
 

@@ -6,6 +6,9 @@ use nowcast_store::Retention;
 
 use crate::rate::ACTIONS_HZ;
 
+/// The bound of [`RoomsConfig::players_max`]. Clients accept as many people, and as many programs (`spec/WORLD.md`, section 6).
+pub const PLAYERS_MAX: usize = 4_096;
+
 /// Configuration for all rooms in a process.
 #[derive(Clone, Debug)]
 pub struct RoomsConfig {

@@ -131,7 +131,7 @@ pub use client_handle::{ClientHandle, JoiningAccount};
 pub use client_key::{ClientKey, SECRET_BYTES, hex, read_hex};
 pub use closing::{Closing, REFUSED_ACTIONS};
 pub use command_intake::CommandIntake;
-pub use config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX, RoomsConfig};
+pub use config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX, PLAYERS_MAX, RoomsConfig};
 pub use metrics::{Metrics, register_metric};
 pub use names::Name;
 pub use ownership::Ownership;

@@ -307,6 +307,12 @@ impl Config {
                 return Err(format!("a limit of 0 {name} would admit no client"));
             }
         }
+        if players_max > nowcast_room::PLAYERS_MAX {
+            let max = nowcast_room::PLAYERS_MAX;
+            return Err(format!(
+                "a limit of {players_max} players is above {max}, the most that clients accept"
+            ));
+        }
         for (at, ServiceConfig { name, .. }) in self.services.iter().enumerate() {
             let is_taken = self.services[..at].iter().any(|other| other.name == *name)
                 || self.worlds.iter().any(|world| world.name == *name);

@@ -9,7 +9,7 @@ pub struct Limits {
     pub rooms_per_address_max: usize,
     /// Rooms at the same time that show the history of a room. They do not count toward [`Self::rooms_max`].
     pub past_rooms_max: usize,
-    /// People in one room at the same time. As many programs may be in the room, too.
+    /// People in one room at the same time, at most [`nowcast_room::PLAYERS_MAX`]. As many programs may be in the room, too.
     pub players_max: usize,
     /// People in one room from one address (an IPv4 address, or an IPv6 /64), and as many programs. A server that listens
     /// only on loopback does not limit loopback addresses.

@@ -199,6 +199,9 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     let (code, said) = mistake(&["serve", "--players-max", "0", "--port", "0"]);
     assert_eq!(code, Some(1));
     assert!(said.contains("a limit of 0 players would admit no client"), "{said}");
+    let (code, said) = mistake(&["serve", "--players-max", "4097", "--port", "0"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("a limit of 4097 players is above 4096"), "{said}");
 }
 
 /// A folder that is removed when this value is dropped.

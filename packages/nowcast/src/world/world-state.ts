@@ -14,8 +14,8 @@ import type {
   WorldEvents,
 } from "./world.js";
 
-/** Players in one world (`spec/WORLD.md`, section 6). */
-export const PLAYERS_MAX = 1_024;
+/** Players in one world: people and programs (`spec/WORLD.md`, section 6). */
+const PLAYERS_MAX = 8_192;
 
 /**
  * The state of a world. This class makes every change, and reports each completed change to the

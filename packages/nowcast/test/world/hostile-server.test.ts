@@ -53,8 +53,8 @@ describe("a server that breaks the rules", () => {
     ],
     [
       "of too many players",
-      tooMany((server, at) => server.put(PLAYERS_KEY + at, player({ name: "", avatar: null })), 1_025),
-      /more than 1024 players/,
+      tooMany((server, at) => server.put(PLAYERS_KEY + at, player({ name: "", avatar: null })), 8_193),
+      /more than 8192 players/,
     ],
     [
       "of too many screens",
