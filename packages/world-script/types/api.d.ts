@@ -4,7 +4,7 @@
 declare module "@nowcast/world" {
 
   /** Declares a kind of entities, while modules are loaded. See "Kinds". */
-  export function kind<const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: string, fields?: Omit<KindFields, "attributes" | "walker"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A>;
+  export function kind<const N extends string, const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: N, fields?: Omit<KindFields, "attributes" | "walker"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A, N>;
 
   /** The world's saved state. `world.state { score = 0 }` declares first values; afterwards `world.state` is an ordinary table. */
   export const state: StateOfWorld;
@@ -21,14 +21,14 @@ declare module "@nowcast/world" {
   /** Calls `fn` at "start" (), "step" (dt: seconds), "join" (player), "arrive" (player, data: a table, empty if the player was sent without data, from: the room from which `send_to` sent the player; called after "join"), "leave" (player), "program_join" and "program_leave" (player: a program, see "Owners"), "message" (player, text) or "upgrade" (from: the previous version's number, nil if unknown). If any `fn` returns false for a message, nobody receives the message. */
   export function on<E extends keyof WorldHooks>(this: void, event: E, fn: WorldHooks[E]): void;
 
-  /** Declares an action for players. Argument types are those of attributes. The server refuses arguments that do not fit before calling `fn`. `binding` defines how players trigger the action: a key, a label, a target. */
-  export function action<const A extends AttributeTypes>(this: void, name: string, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): void;
+  /** Declares an action for players, and returns the name. Argument types are those of attributes. The server refuses arguments that do not fit before calling `fn`. `binding` defines how players trigger the action: a key, a label, a target. */
+  export function action<const N extends string, const A extends AttributeTypes>(this: void, name: N, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): ActionName<A, N>;
 
   /** Declares a chat command, such as `/give`, while modules are loaded: `fn` receives the player and the arguments in their order, and may return an answer for the player. If an argument does not fit, the player reads why, and the server does not call `fn`. At most 64 commands. See "Commands". */
   export function command<const C extends readonly CommandArgument[] = []>(this: void, name: string, options: { help?: string; arguments?: C; roles?: readonly string[] }, fn: (this: void, player: Player, ...values: CommandValues<C>) => string | undefined | void): void;
 
   /** Declares the fields of a `world.emit` event, with types as for attributes, and returns the name. You may also send undeclared events, but the server checks declared ones, and sends fewer bytes for them. */
-  export function event<const A extends AttributeTypes>(this: void, name: string, fields: A): EventName<Values<A>>;
+  export function event<const N extends string, const A extends AttributeTypes>(this: void, name: N, fields: A): EventName<Values<A>> & Declared<"event", A, N>;
 
   /** Declares a timer's function, and returns the name. */
   export function timer<D = undefined>(this: void, name: string, fn: (this: void, data: D) => void): TimerName<D>;
@@ -117,10 +117,10 @@ declare module "@nowcast/world" {
   /** A rotation as a quaternion: turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`, in radians. */
   export function rotation(this: void, yaw: number, pitch?: number, roll?: number): number[];
 
-  export interface Kind<A extends AttributeTypes = any> {
+  export interface Kind<A extends AttributeTypes = any, N extends string = string> {
 
     /** Its name. */
-    name: string;
+    readonly name: N;
 
     /** Makes an entity. The entity exists at once; queries and contacts see the entity from the next step on. All fields besides those of `SpawnFields` are attributes. */
     spawn(fields?: SpawnFields & Partial<Values<A>>): EntityOf<A>;

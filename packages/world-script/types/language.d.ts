@@ -152,6 +152,49 @@ declare module "@nowcast/world" {
   /** The name of an event, which `world.event` returns. */
   export type EventName<D> = string & { readonly [payload]: (data: D) => D };
 
+  const declared: unique symbol;
+
+  /** A name with the types that were declared for it, which programs of clients read by `WorldTypesOf`. */
+  export type Declared<W extends "action" | "event", A extends AttributeTypes, N extends string> = string & {
+    readonly [declared]: { readonly [K in W]: { readonly name: N; readonly types: A } };
+  };
+
+  /** The name of an action, which `world.action` returns. */
+  export type ActionName<A extends AttributeTypes, N extends string> = Declared<"action", A, N>;
+
+  type SentPlain<N> = N extends "bool" | "boolean"
+    ? boolean
+    : N extends "text" | "string"
+      ? string
+      : N extends "vector"
+        ? [number, number, number]
+        : N extends "u64" | "i64"
+          ? number | bigint
+          : N extends NumberName | "entity" | "player"
+            ? number
+            : unknown;
+  type SentNamed<N> = N extends `${infer P}?` ? SentPlain<P> | null : SentPlain<N>;
+  type Sent<A> = {
+    -readonly [K in keyof A]: SentNamed<A[K] extends { readonly type: infer N } ? N : A[K]>;
+  };
+  type Declarations<M, W extends "action" | "event"> = {
+    [K in keyof M as M[K] extends Declared<W, any, infer N> ? N : never]: M[K] extends Declared<W, infer A, any>
+      ? Sent<A>
+      : never;
+  };
+
+  /**
+   * The kinds, actions and events that a world's module exports, as programs of clients see them:
+   * `joinWorld<WorldTypesOf<typeof import("./world")>>(address)`.
+   */
+  export type WorldTypesOf<M> = {
+    kinds: {
+      [K in keyof M as M[K] extends Kind<any, infer N> ? N : never]: M[K] extends Kind<infer A> ? Sent<A> : never;
+    };
+    actions: Declarations<M, "action">;
+    events: Declarations<M, "event">;
+  };
+
   /** The name of a timer, which `world.timer` returns. */
   export type TimerName<D> = string & { readonly [payload]: (data: D) => D };
 

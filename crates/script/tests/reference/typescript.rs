@@ -25,11 +25,11 @@ const OF_PLAYERS: [&str; 13] = [
 ];
 
 /// Declarations with types that Luau does not have: the owner and the name of the entry, and the declaration.
-const DECLARED: [(&str, &str, &str); 31] = [
+const DECLARED: [(&str, &str, &str); 32] = [
     (
         "World",
         "kind",
-        "function kind<const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: string, fields?: Omit<KindFields, \"attributes\" | \"walker\"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A>;",
+        "function kind<const N extends string, const A extends AttributeTypes = {}, const J extends boolean = false>(this: void, name: N, fields?: Omit<KindFields, \"attributes\" | \"walker\"> & { attributes?: A; walker?: WalkerFields & { adjustable?: J } }): Kind<J extends true ? A & Adjusted : A, N>;",
     ),
     ("World", "state", "const state: StateOfWorld;"),
     (
@@ -45,7 +45,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
     (
         "World",
         "action",
-        "function action<const A extends AttributeTypes>(this: void, name: string, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): void;",
+        "function action<const N extends string, const A extends AttributeTypes>(this: void, name: N, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): ActionName<A, N>;",
     ),
     (
         "World",
@@ -55,7 +55,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
     (
         "World",
         "event",
-        "function event<const A extends AttributeTypes>(this: void, name: string, fields: A): EventName<Values<A>>;",
+        "function event<const N extends string, const A extends AttributeTypes>(this: void, name: N, fields: A): EventName<Values<A>> & Declared<\"event\", A, N>;",
     ),
     (
         "World",
@@ -85,6 +85,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
         "path",
         "function path<P extends Cell | Vector>(this: void, grid: Grid, from: P, to: P): P[] | undefined;",
     ),
+    ("Kind", "name", "readonly name: N;"),
     ("Kind", "spawn", "spawn(fields?: SpawnFields & Partial<Values<A>>): EntityOf<A>;"),
     ("Kind", "on", "on<E extends keyof KindHooks<A>>(event: E, fn: KindHooks<A>[E]): void;"),
     ("Kind", "all", "all(): EntityOf<A>[];"),
@@ -170,7 +171,12 @@ pub(super) fn typescript_types() -> String {
     let mut text = String::from(HEAD);
     text.push_str("\n/** @noResolution */\ndeclare module \"@nowcast/world\" {\n");
     write_module(&mut text, "World");
-    write_interface(&mut text, "Kind", "Kind<A extends AttributeTypes = any>", |_| true);
+    write_interface(
+        &mut text,
+        "Kind",
+        "Kind<A extends AttributeTypes = any, N extends string = string>",
+        |_| true,
+    );
     let is_of_players = |name: &str| OF_PLAYERS.contains(&name);
     write_interface(&mut text, "Entity", "Entity", |name| !is_of_players(name));
     write_interface(&mut text, "Entity", "Player extends Entity", is_of_players);
