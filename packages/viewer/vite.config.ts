@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
+import type { Rollup } from "vite";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 // `vite dev` serves the page and passes the world's sessions and WebSockets on to a running server.
@@ -11,32 +12,45 @@ const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
 const page = fileURLToPath(new URL("../page/src", import.meta.url));
 const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
+type ManualChunkMeta = Parameters<Rollup.GetManualChunk>[1];
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
-/** Scripts that every visit needs after Enter. The page loads them while the user reads the start screen. */
-const NEEDED_NEXT = new Set(["session-adapter", "open-session", "poses", "avatar-prediction"]);
+/** Modules that every visit needs after Enter. The page loads them in one file while the user reads the start screen. */
+const NEEDED_NEXT = /\/(session-adapter|open-session|poses\/poses|avatar-prediction|models\/kit)\.ts$/;
+const NEXT = "next";
+
+/** Assigns modules to files, so that the page needs few requests. */
+function createFileOf(): (id: string, meta: ManualChunkMeta) => string | undefined {
+  let closures: readonly Set<string>[] | undefined;
+  return (id, { getModuleIds, getModuleInfo }) => {
+    // three.js changes rarely. In a separate file, it stays in the caches of browsers when the page changes. The loader of
+    // models is not part of this file, because it is loaded with the first model.
+    if (id.includes("node_modules/three/build")) return "three";
+    closures ??= [/\/viewer\/index\.html$/, /\/viewer\/lab\.html$/, NEEDED_NEXT].map((entry) => {
+      const found = new Set([...getModuleIds()].filter((one) => entry.test(one)));
+      for (const one of found)
+        for (const imported of getModuleInfo(one)?.importedIds ?? []) found.add(imported);
+      return found;
+    });
+    const [isFirst, isOfLab, isNext] = closures.map((closure) => closure.has(id));
+    if (isFirst) return isOfLab || isNext ? "shared" : undefined;
+    return isNext ? NEXT : undefined;
+  };
+}
 
 function preloadNext(): Plugin {
   return {
     name: "preload-next",
     transformIndexHtml: {
       order: "post",
-      handler(html, { bundle, path }) {
+      handler(_, { bundle, path }) {
         if (path !== "/index.html") return [];
-        const next = Object.values(bundle ?? {}).filter(
-          (chunk) => chunk.type === "chunk" && NEEDED_NEXT.has(chunk.name),
-        );
-        const files = next.flatMap((chunk) => [
-          chunk.fileName,
-          ...(chunk.type === "chunk" ? chunk.imports : []),
-        ]);
-        return [...new Set(files)]
-          .filter((file) => !html.includes(file))
-          .map((file) => ({
-            tag: "link",
-            attrs: { rel: "modulepreload", crossorigin: true, href: `./${file}` },
-            injectTo: "head",
-          }));
+        const next = Object.values(bundle ?? {}).filter((chunk) => chunk.name === NEXT);
+        return next.map(({ fileName }) => ({
+          tag: "link",
+          attrs: { rel: "modulepreload", crossorigin: true, href: `./${fileName}` },
+          injectTo: "head",
+        }));
       },
     },
   };
@@ -109,9 +123,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     rollupOptions: {
       input: { index: "index.html", lab: "lab.html" },
-      // three.js changes rarely. In a separate file, it stays in the caches of browsers when the page
-      // changes. The loader of models is not part of this file, because it is loaded with the first model.
-      output: { manualChunks: (id) => (id.includes("node_modules/three/build") ? "three" : undefined) },
+      output: { manualChunks: createFileOf() },
     },
   },
   server: {

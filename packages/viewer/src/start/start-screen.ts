@@ -24,16 +24,16 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
-  /** Loads the pictures of the cards that come near the window. */
-  readonly #nearCards = new IntersectionObserver(
+  /** Loads the pictures of the cards that come into the window. */
+  readonly #shownCards = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
         target.src = target.dataset["picture"] ?? "";
-        this.#nearCards.unobserve(target);
+        this.#shownCards.unobserve(target);
       }
     },
-    { root: this.#screen, rootMargin: "60px" },
+    { root: this.#screen },
   );
   /** The names of the worlds that the server offers. */
   #offered: readonly string[] = [];
@@ -148,9 +148,9 @@ export class StartScreen {
       button.append(initial);
     } else {
       const image = document.createElement("img");
-      Object.assign(image, { alt: "", width: 480, height: 270 });
+      Object.assign(image, { alt: "", width: 400, height: 225 });
       image.dataset["picture"] = picture.pathname;
-      this.#nearCards.observe(image);
+      this.#shownCards.observe(image);
       button.append(image);
     }
     const title = document.createElement("b");
