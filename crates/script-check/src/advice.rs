@@ -9,12 +9,17 @@ use crate::Finding;
 use crate::resolver::Use;
 
 /// The fields of a look that pages draw.
-const LOOK_FIELDS: [&str; 17] = [
+const LOOK_FIELDS: [&str; 22] = [
     "shape",
     "size",
     "radius",
     "height",
     "points",
+    "vertices",
+    "triangles",
+    "heights",
+    "columns",
+    "parts",
     "color",
     "opacity",
     "glow",

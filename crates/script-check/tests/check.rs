@@ -414,6 +414,7 @@ fn a_world_without_mistakes_gets_no_advice() {
     let text = "
         local world, teams = require('@nowcast/world'), require('./teams')
         local Door = world.kind('door', { look = { color = '#abc', opacity = 0.5 }, attributes = { color = 'text' } })
+        world.kind('table', { look = { shape = 'compound', parts = { { shape = 'box', size = vector.one } } } })
         world.action('open', { door = 'entity' }, print, { key = 'e', target = 'door', of = Door })
         world.action('close', { door = 'entity' }, print, { key = 'e', target = 'door', of = Door, needs = 'x' })
         world.timer('tick', print)

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Box3, Mesh } from "three";
 import { expect, it } from "vitest";
 import { describeBody } from "../src/look/body.js";
@@ -19,6 +20,13 @@ const HEIGHTS = [
   ["boat", 0.84],
 ] as const;
 const TRIANGLES_MAX = 700;
+
+it("the_guide_lists_the_models_of_the_kit", () => {
+  const guide = readFileSync(new URL("../../../docs/how-to/pages.md", import.meta.url), "utf8");
+  const rows = guide.slice(guide.indexOf("models of `@nowcast/kit/`")).split("\n").slice(2, 5).join();
+  const listed = [...rows.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(listed.sort()).toEqual(HEIGHTS.map(([name]) => name as string).sort());
+});
 
 it.each(HEIGHTS)("%s_has_the_height_of_its_body_and_few_triangles", (name, height) => {
   const { root } = createKitModel(name);

@@ -10,13 +10,22 @@ use crate::sources::{MAIN, Sources};
 /// Maximum number of existing names that an error lists.
 const NAMES_LISTED_MAX: usize = 8;
 
-/// Checks the models and textures that kinds name: missing files and files of another kind. Rules with such a name are
-/// refused.
+/// Names of the kit's models, which pages draw without a file, begin so.
+const KIT: &str = "@nowcast/kit/";
+const KIT_MODELS: [&str; 11] =
+    ["tree", "pine", "bush", "rock", "fence", "bench", "lamp", "sign", "crate", "barrel", "boat"];
+
+/// Checks the models and textures that kinds name: missing files, files of another kind, and models that the kit does not
+/// have. Rules with such a name are refused.
 pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for kind in &definition.kinds {
         for (field, wanted) in [("model", AssetKind::Model), ("texture", AssetKind::Texture)] {
             let Some(name) = kind.look.get(field).and_then(Value::as_text) else { continue };
+            if wanted == AssetKind::Model && name.starts_with(KIT) {
+                faults.extend(unknown_kit_model(place(sources, name), name));
+                continue;
+            }
             let message = match assets.get(name) {
                 Some(asset) if asset_kind(&asset.name) == Some(wanted) => continue,
                 Some(_) => format!("{}.look.{field} names {name:?}, which is not a {field}", kind.name),
@@ -34,6 +43,7 @@ pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Asset
 pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, line, name) in literals(sources) {
+        faults.extend(unknown_kit_model(Some((file, line)), &name));
         let Some(kind) = asset_kind(&name).filter(|_| name.starts_with(ASSETS_FOLDER)) else { continue };
         if assets.get(&name).is_none() {
             let message = format!("the file {name:?} does not exist");
@@ -43,15 +53,25 @@ pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
     faults
 }
 
+fn unknown_kit_model(place: Option<(&str, u32)>, name: &str) -> Option<Fault> {
+    let model = name.strip_prefix(KIT).filter(|model| !model.is_empty() && !KIT_MODELS.contains(model))?;
+    let fault = fault_at(place, format!("the kit has no model {model:?}"));
+    Some(fault.with_cure(&format!("there are: {}", KIT_MODELS.join(", "))))
+}
+
 fn fault(place: Option<(&str, u32)>, message: String, assets: &Assets, kind: AssetKind) -> Fault {
-    let (file, line) = place.map_or((MAIN, None), |(file, line)| (file, Some(line)));
     let known = assets.iter().map(|asset| asset.name.as_str()).filter(|name| asset_kind(name) == Some(kind));
     let known: Vec<_> = known.take(NAMES_LISTED_MAX).collect();
     let cure = match &known[..] {
         [] => "put the file into the world's folder assets/".to_owned(),
         known => format!("there are: {}", known.join(", ")),
     };
-    Fault { line, ..Fault::of_file(FaultKind::Asset, file, message) }.with_cure(&cure)
+    fault_at(place, message).with_cure(&cure)
+}
+
+fn fault_at(place: Option<(&str, u32)>, message: String) -> Fault {
+    let (file, line) = place.map_or((MAIN, None), |(file, line)| (file, Some(line)));
+    Fault { line, ..Fault::of_file(FaultKind::Asset, file, message) }
 }
 
 /// Returns the quoted texts of all modules except tests.
@@ -104,6 +124,38 @@ mod tests {
                 r#"world.luau: rock.look.model names "assets/moss.png", which is not a model (put the file into the world's folder assets/)"#
             ]
         );
+    }
+
+    #[test]
+    fn a_look_may_name_a_model_of_the_kit_but_no_other() {
+        let rules = |look: &str| {
+            format!("local world = require('@nowcast/world')\nworld.kind('tree', {{\nlook = {look} }})")
+        };
+        for model in KIT_MODELS {
+            assert_eq!(missing(&rules(&format!("{{ model = '@nowcast/kit/{model}' }}"))), [""; 0]);
+        }
+        let elm = missing(&rules("{ model = '@nowcast/kit/elm' }"));
+        assert_eq!(elm.len(), 1);
+        assert!(
+            elm[0].starts_with("world.luau:3: the kit has no model \"elm\" (there are: tree, "),
+            "{elm:?}"
+        );
+    }
+
+    #[test]
+    fn the_guide_lists_the_models_of_the_kit() {
+        let guide = include_str!("../../../../docs/how-to/pages.md");
+        let rows: String = guide
+            .lines()
+            .skip_while(|line| !line.contains("models of `@nowcast/kit/`"))
+            .skip(2)
+            .take(3)
+            .collect();
+        let mut listed: Vec<_> = rows.split('`').skip(1).step_by(2).collect();
+        let mut known = KIT_MODELS.to_vec();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
     }
 
     #[test]
