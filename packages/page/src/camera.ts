@@ -13,8 +13,8 @@ const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
-/** Distance to the right of a carrier's head, so that the carried thing does not fill the picture, in metres. */
-const SHOULDER_M = 0.8;
+/** Maximum distance to the right of the head, in metres. */
+const SHOULDER_M_MAX = 2;
 
 /** An entity with the rotation that the world gave to it: a quaternion in the order x, y, z, w. */
 export interface Placed {
@@ -27,15 +27,15 @@ export interface Placed {
  */
 export class OrbitCamera {
   yaw = 0;
-  pitch = 0.25;
+  pitch = 0.2;
   /**
    * The distance that the user chose with the wheel. The shown distance is shorter in front of obstacles, and
    * changes smoothly.
    */
-  distance = 5.4;
-  /** Whether the camera looks over the right shoulder, for example while the avatar carries a thing. */
-  isOverShoulder = false;
-  #shownDistance = 5.4;
+  distance = 4.8;
+  /** How far to the right of the head the camera is, in metres, so that the avatar does not hide the things ahead. */
+  shoulder = 0;
+  #shownDistance = 4.8;
   #shoulderM = 0;
   readonly #target = new Vector3();
   readonly #arm = new Vector3();
@@ -175,7 +175,7 @@ export class OrbitCamera {
     const free = obstacles.cast(headX, headY, headZ, way.x, way.y, way.z, {
       margin: RADIUS,
       except,
-      reach: Math.max(DISTANCE_MAX, this.distance) + SHOULDER_M + RADIUS,
+      reach: Math.max(DISTANCE_MAX, this.distance) + SHOULDER_M_MAX + RADIUS,
     });
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
@@ -235,12 +235,13 @@ export class OrbitCamera {
   /** Moves the camera beside the head or back, smoothly, as far as there is room at the side. */
   #easeShoulder(seconds: number, obstacles: Obstacles, except: number | undefined): void {
     let wanted = 0;
-    if (this.isOverShoulder) {
+    if (this.shoulder > 0) {
       const { x, y, z } = this.#target;
       const [sideX, sideZ] = [Math.cos(this.yaw), -Math.sin(this.yaw)];
-      const reach = SHOULDER_M + RADIUS;
+      const shoulder = Math.min(SHOULDER_M_MAX, this.shoulder);
+      const reach = shoulder + RADIUS;
       wanted = Math.min(
-        SHOULDER_M,
+        shoulder,
         obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach }),
       );
     }

@@ -17,6 +17,8 @@ import type { Headset } from "./xr/headset.js";
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
+/** The camera's distance to the right of a person's head, and of a carrier's, whose thing would fill the picture. */
+const [SHOULDER_M, CARRIER_SHOULDER_M] = [0.4, 0.8];
 /** Speed of the camera for players without a body, in metres a second. */
 const WATCHING_SPEED = 9;
 const UNTURNED: Placed = { quaternion: [0, 0, 0, 1] };
@@ -107,7 +109,7 @@ export class LocalAvatar {
     if (headset) return headset.move(seconds, this.actor ?? this.#pose);
     if (this.#show(seconds, view)) return;
     const eyes = member ? EYES_M * member.size : (driven?.halfHeight ?? 0);
-    camera.isOverShoulder = member?.body.holding !== undefined;
+    camera.shoulder = shoulderOf(member);
     camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? id);
   }
 
@@ -161,4 +163,9 @@ export class LocalAvatar {
     this.watched.x += (right * cos - forward * sin) * metres;
     this.watched.z += (-right * sin - forward * cos) * metres;
   }
+}
+
+function shoulderOf(member: Member | undefined): number {
+  if (member === undefined) return 0;
+  return member.body.holding === undefined ? SHOULDER_M : CARRIER_SHOULDER_M;
 }

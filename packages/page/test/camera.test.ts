@@ -46,7 +46,7 @@ describe("the camera over the shoulder", () => {
     const before = new Vector3();
     let [largest, beside] = [0, 0];
     for (let frame = 0; frame < 600; frame++) {
-      orbit.isOverShoulder = frame > 60;
+      orbit.shoulder = frame > 60 ? 0.8 : 0;
       // The carrier walks ahead at 4 m a second, out of the way beside the wall, with the camera behind it.
       const z = 8 - Math.max(0, frame - 180) * 4 * FRAME_S;
       orbit.follow(FRAME_S, 0, 1.6, z, obstacles, undefined);
