@@ -66,39 +66,41 @@ impl Sample {
 
     fn packed(self) -> Packed {
         match self {
-            Sample::Minimal => packed!("minimal": "world.luau", "tests/ball.luau"; "assets/picture.jpg"),
+            Sample::Minimal => packed!("minimal": "world.luau", "tests/ball.luau"; "assets/picture.webp"),
             Sample::Playground => packed!(
-                "playground": "world.luau", "garden.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.jpg"
+                "playground": "world.luau", "garden.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.webp"
             ),
             Sample::Football => {
-                packed!("football": "world.luau", "pitch.luau", "robot.luau", "tests/match.luau"; "assets/picture.jpg")
+                packed!("football": "world.luau", "pitch.luau", "robot.luau", "stadium.luau", "tests/match.luau"; "assets/picture.webp")
             }
             Sample::TowerDefence => {
-                packed!("tower-defence": "world.luau", "creeps.luau", "plan.luau", "tests/waves.luau"; "assets/picture.jpg")
+                packed!("tower-defence": "world.luau", "creeps.luau", "plan.luau", "tests/waves.luau"; "assets/picture.webp")
             }
             Sample::Gallery => packed!(
                 "gallery": "world.luau", "house.luau", "tests/visit.luau";
-                "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.jpg"
+                "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.webp"
             ),
             Sample::Robots => {
-                packed!("robots": "world.luau", "arm.luau", "tests/arms.luau"; "assets/picture.jpg")
+                packed!("robots": "world.luau", "arm.luau", "tests/arms.luau"; "assets/picture.webp")
             }
             Sample::CaptureTheFlag => {
-                packed!("capture-the-flag": "world.luau", "field.luau", "robot.luau", "tests/match.luau"; "assets/picture.jpg")
+                packed!(
+                    "capture-the-flag": "world.luau", "field.luau", "robot.luau", "scenery.luau", "tests/match.luau"; "assets/picture.webp"
+                )
             }
             Sample::ObstacleRace => packed!(
                 "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau";
-                "assets/picture.jpg"
+                "assets/picture.webp"
             ),
             Sample::Builders => packed!(
-                "builders": "world.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.jpg"
+                "builders": "world.luau", "island.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.webp"
             ),
             Sample::Party => packed!(
                 "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
-                "tests/gates.luau", "tests/party.luau"; "assets/picture.jpg"
+                "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
             ),
             Sample::Shop => packed!(
-                "shop": "world.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.jpg"
+                "shop": "world.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.webp"
             ),
         }
     }
