@@ -257,7 +257,12 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await page.keyboard.down("d");
   await waitFor("the ride", async () => (await own()).x > 5, PATIENCE_MS);
   await page.keyboard.up("d");
-  expect(Math.abs((await seated())!.x - (await own()).x)).toBeLessThan(1.5);
+  // Both are read in one turn of the page, because the cart still rolls.
+  const apart = await page.evaluate((id) => {
+    const { scene, controls } = window.nowcast.viewer;
+    return Math.abs(scene.crowd.get(id)!.x - controls.actor!.x);
+  }, body.id);
+  expect(apart).toBeLessThan(1.5);
   await page.evaluate(() => {
     window.nowcast.viewer.controls.camera.pitch = 0.4;
   });
