@@ -157,8 +157,8 @@ it("a_landing", async () => {
       return (viewer.controls.actor?.y ?? 0) > 1.3;
     },
   );
-  await ada.page.keyboard.down("Space");
+  // A key that is held down would jump again.
+  await ada.page.keyboard.press("Space", { delay: 300 });
   await strip;
-  await ada.page.keyboard.up("Space");
   await ada.leave();
 });
