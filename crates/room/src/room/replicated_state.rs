@@ -135,7 +135,7 @@ pub struct Changes {
     pub left: Vec<PlayerId>,
     /// The changed values on screens.
     pub screens: Vec<ScreenValue>,
-    /// Whether any entity has another description, came or went, private entities included.
+    /// Whether an entity came, went or was described anew, private entities included.
     pub(crate) are_entities_changed: bool,
 }
 
@@ -438,8 +438,8 @@ mod tests {
         replicated.invalidate();
         assert_eq!(
             replicated.update(live.world(), &dictionary),
-            Changes::default(),
-            "invalidated, and the same"
+            Changes { are_entities_changed: true, ..Changes::default() },
+            "described anew, and the same"
         );
     }
 
