@@ -7,8 +7,10 @@ import time
 import nowcast
 
 
-def kinds(world: nowcast.World, kind: str) -> list[int]:
-    return [id for id in world.entities() if world.entity(id)["kind"] == kind]
+def places(world: nowcast.World, kind: str) -> list[tuple[float, float, float]]:
+    """Returns where the entities of a kind are. An entity that has just appeared has no place yet."""
+    entities = [world.entity(id) for id in world.entities()]
+    return [entity["position"] for entity in entities if entity["kind"] == kind and entity["position"]]
 
 
 def main(address: str, seconds: float) -> None:
@@ -19,13 +21,13 @@ def main(address: str, seconds: float) -> None:
         while world.update() is not None:
             pass
         position = world.advance()
-        balls = kinds(world, "ball")
+        balls = places(world, "ball")
         if position is None or not balls:
             continue
         if before is not None:
             walked += math.dist(position, before)
         before = position
-        ball = world.entity(balls[0])["position"]
+        ball = balls[0]
         # Yaw 0 faces -Z, and grows counter-clockwise seen from above.
         yaw = math.atan2(position[0] - ball[0], position[2] - ball[2])
         world.input(forward=1.0, yaw=yaw, run=True)

@@ -94,7 +94,7 @@ async fn start_pages_receive_the_description_of_a_world_with_its_picture() {
     let picture = football["picture"].as_str().expect("the world has a picture");
     let answer = server.get(picture).await;
     let head = answer.split("\r\n\r\n").next().unwrap_or_default();
-    assert!(head.starts_with("HTTP/1.1 200") && head.contains("image/jpeg"), "{head}");
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("image/webp"), "{head}");
     let plain = &worlds["worlds"][1];
     assert!(plain["goal"].is_null() && plain["picture"].is_null() && plain["how"] == serde_json::json!([]));
     server.stop().await;

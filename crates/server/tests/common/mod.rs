@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use nowcast_server::script::{Assets, Sources};
-use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
+use nowcast_server::store::Problem;
+use nowcast_server::{BindError, Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
 use nowcast_wire::Value;
 use nowcast_world_protocol::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -64,6 +65,21 @@ pub struct TestServer {
     running: JoinHandle<()>,
 }
 
+/// Binds a server. A busy disk may let a server that was stopped keep its folder for a while.
+async fn bind(config: Config) -> Server {
+    let binding = async {
+        loop {
+            match Server::bind(config.clone()).await {
+                Err(BindError::Store(error)) if matches!(error.problem, Problem::InUse { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                bound => return bound.expect("a port is free"),
+            }
+        }
+    };
+    timeout(PATIENCE, binding).await.expect("the folder is free")
+}
+
 impl TestServer {
     pub async fn start() -> Self {
         Self::with(|_| {}).await
@@ -73,7 +89,7 @@ impl TestServer {
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = config();
         change(&mut config);
-        let server = Server::bind(config).await.expect("a port is free");
+        let server = bind(config).await;
         let handle = server.handle();
         let running = tokio::spawn(server.run(std::future::pending()));
         Self { address: handle.addresses()[0], handle, running }
