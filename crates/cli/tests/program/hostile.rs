@@ -260,10 +260,10 @@ fn with_hostile_worlds_the_process_stays_small_and_a_neighbouring_room_runs_on_t
             let ended = ["stopped", "abandoned"].map(|reason| {
                 figures.value("nowcast_rooms_ended_total", &[("reason", reason)]).unwrap_or_default()
             });
-            ticks("hostile").count() >= 120.0 || ended.iter().sum::<f64>() > 0.0 || client.is_finished()
+            ticks("hostile").count() >= 40.0 || ended.iter().sum::<f64>() > 0.0 || client.is_finished()
         };
         let before = ticks("quiet");
-        until("two seconds of the hostile world, or its end", is_over);
+        until("forty steps of the hostile world, or its end", is_over);
         until("a step of the neighbour", || ticks("quiet").since(&before).count() > 0.0);
         let beside = ticks("quiet").since(&before);
         let peak_kb = server.memory_kb("VmHWM");
