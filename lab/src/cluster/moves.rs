@@ -1,6 +1,6 @@
 //! `lab cluster --moves`: a room moves between two real servers while people are in it, over a link that loses packets.
 //!
-//! The servers and three nats-servers are processes on one host of an emulated link, and the clients are on the other. So the
+//! The servers and three nats-servers are processes on one host of an emulated link, and the clients are on the others. So the
 //! link's loss concerns people, and not the servers' network.
 
 use std::fs::File;
@@ -15,6 +15,7 @@ use nowcast_dev_nats::{Cluster, free_ports};
 use nowcast_jetstream::{Link, LinkOptions, send};
 use nowcast_wire::Value;
 use nowcast_world_client::{FollowingClient, Join, Update};
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -28,6 +29,8 @@ const ROOM: &str = "yard";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time between two moves.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of people on one host, because servers limit how many join from one address in a second.
+const PEOPLE_A_HOST: usize = 10;
 /// Number of clients that do a durable action during each move.
 const COUNTING: usize = 4;
 /// The carrier that people's browsers choose.
@@ -113,8 +116,9 @@ impl Moves {
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Report, MovesError> {
         let loss = if self.loss > 0.0 { Loss::Random(self.loss) } else { Loss::None };
-        let link = EmulatedLink::new(&LinkConfig { loss, ..LinkConfig::default() }, 2, self.seed)?;
-        let (people, servers) = (link.host(1), link.host(2));
+        let hosts = 1 + self.people.div_ceil(PEOPLE_A_HOST).max(1);
+        let link = EmulatedLink::new(&LinkConfig { loss, ..LinkConfig::default() }, hosts, self.seed)?;
+        let (servers, people) = link.hosts().split_first().expect("the link has two hosts at least");
         // The servers are killed when the thread that started them ends, so this thread keeps the host until the end.
         std::thread::scope(|scope| {
             let run = || {
@@ -129,24 +133,21 @@ impl Moves {
     fn measure(
         &self,
         stage: &Stage,
-        host: &Host,
+        hosts: &[Host],
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Found, MovesError> {
-        let host = host.try_clone()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .on_thread_start(move || host.enter().expect("the host exists"))
-            .build()?;
-        // The runtime's own thread is on the clients' host, and this thread is on that of the servers.
+        let runtimes = hosts.iter().map(runtime_on).collect::<Result<Vec<_>, _>>()?;
+        // This thread is on the host of the servers.
         let at_servers = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (url, count) = (format!("nowcast://{}/{ROOM}", stage.origins[0]), self.people);
-        let clients = at_servers
-            .block_on(runtime.spawn(async move { join(&url, count).await }))
-            .map_err(|error| MovesError::Broken(error.to_string()))??;
+        let url: Arc<str> = format!("nowcast://{}/{ROOM}", stage.origins[0]).into();
+        let mut clients = Vec::new();
+        for number in 0..self.people {
+            let joining = runtimes[number % runtimes.len()].spawn(join(Arc::clone(&url), number));
+            clients.push(at_servers.block_on(joining).map_err(broken)??);
+        }
         progress(&format!("{} people are in the room", self.people));
         let found = at_servers.block_on(self.order(&stage.nats.address(), &clients, progress));
-        runtime.shutdown_background();
+        runtimes.into_iter().for_each(Runtime::shutdown_background);
         found
     }
 
@@ -315,33 +316,37 @@ impl Person {
     }
 }
 
-/// Lets clients join one after the other.
-async fn join(url: &str, people: usize) -> Result<Vec<Person>, MovesError> {
-    let mut clients = Vec::new();
-    for number in 0..people {
-        let connector = Connector::new().carriers([CARRIER]).trust(Trust::Announced);
-        let mut key = [7; 16];
-        key[..8].copy_from_slice(&(number as u64).to_le_bytes());
-        let begun = Instant::now();
-        let client = loop {
-            let join = Join::new(format!("person {number}")).key(key);
-            match FollowingClient::join(connector.clone(), url, join).await {
-                Ok(client) => break client,
-                // The server may not have started yet.
-                Err(_) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(100)).await,
-                Err(error) => {
-                    return Err(MovesError::Broken(format!("person {number} cannot join: {error}")));
-                }
-            }
-        };
-        let received = Received { last: Instant::now(), longest: Duration::ZERO, counts: 0 };
-        let (count, counts) = mpsc::unbounded_channel();
-        let person = Person { received: Arc::new(Mutex::new(received)), count };
-        tokio::spawn(play(number, client, counts, Arc::clone(&person.received)));
-        clients.push(person);
-    }
-    all_receive(&clients, Instant::now()).await?;
-    Ok(clients)
+/// Makes a runtime whose thread is on a host.
+fn runtime_on(host: &Host) -> Result<Runtime, MovesError> {
+    let host = host.try_clone()?;
+    let enter = move || host.enter().expect("the host exists");
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .on_thread_start(enter)
+        .build()?)
+}
+
+/// Lets a client join.
+async fn join(url: Arc<str>, number: usize) -> Result<Person, MovesError> {
+    let connector = Connector::new().carriers([CARRIER]).trust(Trust::Announced);
+    let mut key = [7; 16];
+    key[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    let begun = Instant::now();
+    let client = loop {
+        let join = Join::new(format!("person {number}")).key(key);
+        match FollowingClient::join(connector.clone(), &url, join).await {
+            Ok(client) => break client,
+            // The server may not have started yet.
+            Err(_) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(100)).await,
+            Err(error) => return Err(broken(format!("person {number} cannot join: {error}"))),
+        }
+    };
+    let received = Received { last: Instant::now(), longest: Duration::ZERO, counts: 0 };
+    let (count, counts) = mpsc::unbounded_channel();
+    let person = Person { received: Arc::new(Mutex::new(received)), count };
+    tokio::spawn(play(number, client, counts, Arc::clone(&person.received)));
+    Ok(person)
 }
 
 /// Receives what the room sends, and sends durable actions, until the session ends.

@@ -66,6 +66,13 @@ export class LocalAvatar {
     return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));
   }
 
+  /** Whether the world has shown where the avatar is. */
+  get isShown(): boolean {
+    const { view } = this.#page;
+    const id = view?.world.avatarId;
+    return id !== undefined && view?.pose(id, this.#shown) === true;
+  }
+
   /** The avatar that would fill the picture, and is not drawn. */
   get hidden(): number | undefined {
     const { view, camera, headset } = this.#page;

@@ -21,6 +21,8 @@ import type { Headset, HeadsetPage, HeadsetStage } from "./xr/headset.js";
 
 const EARS = new Vector3();
 const AHEAD = new Vector3();
+/** Maximum time for which the last picture stays after a resumption, if the avatar does not arrive. */
+const RESUMING_MS_MAX = 1_000;
 
 export interface WorldControlsOptions {
   /** The element that receives mouse and touch. It gets a `tabindex` so that it can take the keyboard. */
@@ -59,6 +61,8 @@ export class WorldControls {
   readonly #pitch = new PitchSender();
   readonly #abort = new AbortController();
   #left = new AbortController();
+  /** The time of a resumption, until the avatar has arrived. */
+  #resumedAtMs: number | undefined;
   /** The number of shown gestures, so that the same gesture again is another value. */
   #emotes = 0;
 
@@ -106,6 +110,14 @@ export class WorldControls {
     return this.avatar.actor;
   }
 
+  /**
+   * Whether the page keeps its last picture, because the world of a resumed player arrives anew, for example after the
+   * room has moved to another server. A headset draws on, because its picture must follow the head.
+   */
+  get isResuming(): boolean {
+    return this.#resumedAtMs !== undefined && this.headset === undefined;
+  }
+
   /** The place that the camera follows: the avatar's, or that of a player without one. */
   get focus(): { readonly x: number; readonly y: number; readonly z: number } {
     return this.avatar.actor ?? this.avatar.watched;
@@ -151,7 +163,9 @@ export class WorldControls {
     avatar.sendInput();
     world.frame(nowMs);
     view.place(seconds, avatar.hidden);
-    avatar.follow(seconds, view);
+    if (this.#resumedAtMs !== undefined && (avatar.isShown || nowMs > this.#resumedAtMs + RESUMING_MS_MAX))
+      this.#resumedAtMs = undefined;
+    if (!this.isResuming) avatar.follow(seconds, view);
     const isOpen = world.status === "open";
     const pitch = headset?.pitch ?? pitchBehind(camera);
     this.#pitch.update(world, lookPitch(pitch), nowMs);
@@ -251,7 +265,10 @@ export class WorldControls {
   /** Another server, with other actions, may answer after a reconnect. A resumed player keeps the view. */
   #restart(isResumed: boolean): void {
     this.#setActions([]);
-    if (isResumed) return;
+    if (isResumed) {
+      this.#resumedAtMs = performance.now();
+      return;
+    }
     this.avatar.forget();
     this.camera.jump();
   }

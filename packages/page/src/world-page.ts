@@ -158,7 +158,7 @@ export class WorldPage {
     this.#sky.update(seconds, view.scene.sea, this.#staging.isStill, view.scene.land);
     this.#sun.aim(camera, x, y, z);
     this.#staging.update(seconds, camera, (id, out) => view.pose(id, out));
-    this.renderer.render(this.scene, camera);
+    if (!controls.isResuming) this.renderer.render(this.scene, camera);
   }
 
   /** Draws the texts inside of the world, because a headset does not show the page. */

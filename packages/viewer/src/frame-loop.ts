@@ -12,7 +12,7 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   updateSurroundings(viewer, seconds);
   updateLabels(viewer, nowMs);
   updateFigures(viewer, frameMs);
-  picture.render();
+  if (!controls.isResuming) picture.render();
   // The resolution is not changed in a headset: a headset keeps the frame rate by other means, and a change of
   // resolution would be visible.
   if (!controls.headset) picture.governResolution(frameMs);
