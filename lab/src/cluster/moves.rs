@@ -299,7 +299,7 @@ struct Person {
     count: mpsc::UnboundedSender<u32>,
 }
 
-/// What a client has received.
+/// The movement and the count that a client has received.
 #[derive(Clone, Copy)]
 struct Received {
     /// Time of the last movement.
