@@ -232,12 +232,12 @@ fn page(measured: &BTreeMap<&'static str, &'static str>) -> String {
 
 const HEAD: &str = "# Costs of functions
 
-A step has 200,000 work units, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions in this table cost more; all others cost the call alone. Values of at most 256 bytes or elements are free. The server stops a script that has used all units for the rest of the step (docs/how-to/interest.md, \"Stay within the budget\").
+A step may use 200,000 work units, and loading the rules may use 2,000,000. Each call and each loop iteration costs one unit. The functions in this table cost more; all others cost the call alone. Values of at most 256 bytes or elements are free. The server stops a script that has used all units for the rest of the step (docs/how-to/interest.md, \"Stay within the budget\").
 
-A world has 32 MiB of memory, which also limits the size of arguments. A step that takes more than 10 s ends its room: this watchdog bounds work that units do not count, such as
+A world has 32 MiB of memory, which also limits the size of arguments. A watchdog ends a room if one step takes more than 10 s. This limits work that units do not count, such as
 the comparison of two long texts by `<`. Functions of `@nowcast/test` run only in tests.
 
-`crates/script/tests/costs.rs` makes this page. The test fails if a function is missing or costs less than its rule.
+The test `crates/script/tests/costs.rs` generates this page, and fails if a function is missing or costs less than its rule.
 
 | function | charge |
 | --- | --- |

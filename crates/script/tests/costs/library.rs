@@ -231,7 +231,7 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::of(
         "table.sort",
-        "a quarter for each element and halving, and the texts twice for each halving",
+        "n × log2(n) / 4 for n elements. Texts cost 2 × log2(n) more per 256 bytes, unless a function compares",
         "local list = {} for i = 1, 100000 do list[i] = i * 7919 % 100003 end",
         "table.sort(list)",
         425_000,

@@ -24,7 +24,7 @@ pub(super) const DECLARING: &[Row] = &[
     ),
     R::of(
         "world.state",
-        "as 1 MiB of values, when the modules are loaded",
+        "as much as 1 MiB of values, when the modules are loaded",
         "local big = table.create(100000, 1)",
         "world.state { big = big }",
         0,
