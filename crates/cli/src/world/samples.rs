@@ -74,14 +74,16 @@ impl Sample {
                 packed!("football": "world.luau", "pitch.luau", "robot.luau", "stadium.luau", "tests/match.luau"; "assets/picture.webp")
             }
             Sample::TowerDefence => {
-                packed!("tower-defence": "world.luau", "creeps.luau", "plan.luau", "tests/waves.luau"; "assets/picture.webp")
+                packed!(
+                    "tower-defence": "world.luau", "creeps.luau", "plan.luau", "towers.luau", "tests/waves.luau"; "assets/picture.webp"
+                )
             }
             Sample::Gallery => packed!(
                 "gallery": "world.luau", "house.luau", "tests/visit.luau";
                 "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.webp"
             ),
             Sample::Robots => {
-                packed!("robots": "world.luau", "arm.luau", "tests/arms.luau"; "assets/picture.webp")
+                packed!("robots": "world.luau", "arm.luau", "hall.luau", "tests/arms.luau"; "assets/picture.webp")
             }
             Sample::CaptureTheFlag => {
                 packed!(
@@ -93,7 +95,7 @@ impl Sample {
                 "assets/picture.webp"
             ),
             Sample::Builders => packed!(
-                "builders": "world.luau", "island.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.webp"
+                "builders": "world.luau", "island.luau", "plans.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.webp"
             ),
             Sample::Party => packed!(
                 "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
