@@ -1,6 +1,6 @@
 /**
- * Pictures of the page for people to look at: the start page, each sample world with its card, without it, and with two
- * people on a desktop and a phone, and one world in an emulated headset.
+ * Pictures of the page for people to look at: the start page; each sample world with its card, at noon and at dusk, and the
+ * first minute of a lone player in it; and one world in an emulated headset. Each world and device has one sheet of pictures.
  */
 import { mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,10 +10,13 @@ import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "../browser/browser.js";
 import { examine, poverty } from "../browser/picture.js";
+import { LonePlayer, plugInPad } from "./lone-player.js";
+import { writeSheet } from "./sheet.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
 const WORLDS = readdirSync(`${ROOT}/worlds`).filter((name) => !name.startsWith("."));
+const PICTURES_MS = [5_000, 20_000, 60_000];
 const DEVICES = {
   desktop: { width: 1280, height: 720 },
   phone: { width: 390, height: 844 },
@@ -76,10 +79,11 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
     await visitor.leave();
   });
 
-  it.each(WORLDS)("%s_shows_its_card_and_its_picture", async (world) => {
+  it.each(WORLDS)("%s_shows_its_card_noon_and_dusk", async (world) => {
+    const room = `${world}-${device}`;
     const visitor = await Visitor.enter(browser, server, {
       name: "Ada",
-      room: `${world}-${device}`,
+      room,
       viewport,
       isSharp: true,
       hasTouch,
@@ -87,42 +91,50 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
     const { page } = visitor;
     await waitFor("the card", () => page.locator("#intro").isVisible());
     await waitFor("the steps", async () => !(await page.locator("#intro").textContent())?.includes("{"));
-    await page.screenshot({ path: `${SCREENSHOTS}/world-${world}-${device}-card.png` });
+    const pictures = [await page.screenshot()];
     await hideCard(page);
-    await page.screenshot({ path: `${SCREENSHOTS}/world-${world}-${device}.png` });
+    for (const light of ["day", "dusk"] as const) {
+      await page.evaluate(async (light) => {
+        window.nowcast.viewer.change({ light });
+        for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
+      }, light);
+      pictures.push(await page.screenshot());
+    }
+    await writeSheet(browser, pictures, `${SCREENSHOTS}/world-${world}-${device}.jpg`);
     expect(await isTooWide(page)).toBe(false);
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
   });
 });
 
-it.each(WORLDS)("%s_shows_two_people_to_each_other", async (world) => {
-  const room = `${world}-two`;
-  const desktop = { viewport: DEVICES.desktop, isSharp: true };
-  const ada = await Visitor.enter(browser, server, { name: "Ada", room, ...desktop });
-  const phone = { viewport: DEVICES.phone, hasTouch: true, isSharp: true };
-  const ben = await Visitor.enter(browser, server, { name: "Ben", room, ...phone });
-  for (const { page } of [ada, ben]) await hideCard(page);
-  // A new round gives her another avatar.
-  const place = async () => ben.position(await ada.avatarId());
-  const start = await waitFor("Ada in Ben's page", place);
-  // Ada walks back, so that Ben comes into her picture.
-  await ada.page.keyboard.down("KeyS");
-  await waitFor("the way back", async () => {
-    const at = await place();
-    return at !== undefined && Math.hypot(at[0] - start[0], at[2] - start[2]) > 1.5;
+describe.each([
+  ["keyboard", "desktop"],
+  ["touch", "phone"],
+  ["gamepad", "phone-wide"],
+] as const)("by_%s", (device, size) => {
+  it.each(WORLDS)("a_lone_player_plays_the_first_minute_in_%s", async (world) => {
+    const visitor = await Visitor.enter(browser, server, {
+      name: "Ada",
+      room: `${world}-${device}`,
+      viewport: DEVICES[size],
+      hasTouch: device === "touch",
+      isSharp: true,
+      ...(device === "gamepad" && { before: plugInPad }),
+    });
+    const { page } = visitor;
+    await visitor.avatarId();
+    const since = Date.now();
+    const pictures = [await page.screenshot()];
+    await hideCard(page);
+    const player = await LonePlayer.create(page, world, device);
+    for (const ms of PICTURES_MS) {
+      await player.playUntil(since, ms);
+      pictures.push(await page.screenshot());
+    }
+    await writeSheet(browser, pictures, `${SCREENSHOTS}/minute-${world}-${device}.jpg`);
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
   });
-  await ada.page.keyboard.up("KeyS");
-  for (const [{ page, errors }, device] of [
-    [ada, "desktop"],
-    [ben, "phone"],
-  ] as const) {
-    await waitFor("both people", () => page.evaluate(() => window.nowcast.world!.players.size === 2));
-    await page.screenshot({ path: `${SCREENSHOTS}/two-${world}-${device}.png` });
-    expect(errors).toEqual([]);
-  }
-  await ada.leave();
-  await ben.leave();
 });
 
 it("a_world_is_drawn_for_both_eyes_of_a_headset", async () => {

@@ -1,0 +1,221 @@
+import type { CDPSession, Page } from "playwright-core";
+
+/** The devices by which a person plays. */
+export type Device = "keyboard" | "touch" | "gamepad";
+
+/** A goal in a world: the action and its key are used near the goal. */
+interface Goal {
+  readonly to: readonly [number, number, number];
+  readonly action?: string;
+  readonly key?: string;
+}
+
+declare global {
+  interface Window {
+    /** Returns the nearest entity of a kind, without the own avatar. */
+    nearest(kind: string, isMeant?: (attributes: Readonly<Record<string, unknown>>) => boolean): Goal["to"];
+    pad: { axes: number[]; buttons: { pressed: boolean }[] };
+  }
+}
+
+/** What a person does in each world. The functions run in the page. */
+const GOALS: Readonly<Record<string, () => Goal>> = {
+  asteroids: () => ({ to: window.nearest("crystal") }),
+  builders: () => ({ to: window.nearest("plan"), action: "use_item", key: "left" }),
+  "capture-the-flag": () => {
+    const { avatar } = window.nowcast.world!;
+    const own = avatar!.attributes["color"] === "#d8433b" ? "red" : "blue";
+    if (avatar!.attributes["flag"] != null) return { to: [own === "red" ? -26 : 26, 0, 0] };
+    return { to: window.nearest("flag", ({ team }) => team !== own), action: "tackle", key: "KeyF" };
+  },
+  football: () => ({ to: window.nearest("ball"), action: "kick", key: "KeyF" }),
+  gallery: () => ({ to: window.nearest("door"), action: "door", key: "KeyE" }),
+  "obstacle-race": () => ({ to: window.nearest("gate", ({ number }) => number === 1) }),
+  party: () => ({
+    to: [6 * Math.cos(performance.now() / 1500), 0, 6 * Math.sin(performance.now() / 1500)],
+  }),
+  robots: () => {
+    const { avatar } = window.nowcast.world!;
+    if (avatar!.attributes["arm"] == null)
+      return { to: window.nearest("block"), action: "take", key: "KeyE" };
+    return { to: window.nearest("pallet"), action: "put", key: "KeyQ" };
+  },
+  shop: () => ({ to: window.nearest("keeper"), action: "talk", key: "KeyE" }),
+  "tower-defence": () => ({ to: window.nearest("slab"), action: "build", key: "KeyE" }),
+};
+const ANYWHERE = (): Goal => ({ to: window.nearest("block"), action: "grab", key: "KeyE" });
+
+/** Walks to the goals of a world, and uses the world's action there. */
+export class LonePlayer {
+  readonly #page: Page;
+  readonly #world: string;
+  readonly #hands: Hands;
+
+  private constructor(page: Page, world: string, hands: Hands) {
+    [this.#page, this.#world, this.#hands] = [page, world, hands];
+  }
+
+  static async create(page: Page, world: string, device: Device): Promise<LonePlayer> {
+    await page.evaluate(() => {
+      window.nearest = (kind, isMeant) => {
+        const { world } = window.nowcast;
+        const own = world!.avatar!.position;
+        const far = ([x, , z]: Goal["to"]): number => Math.hypot(x - own[0], z - own[2]);
+        const places = [...world!.entities.values()]
+          .filter((one) => one.kind.name === kind && (isMeant?.(one.attributes) ?? true))
+          .map(({ position }) => position as Goal["to"]);
+        return places.sort((a, b) => far(a) - far(b))[0] ?? [0, 0, 0];
+      };
+    });
+    const hands =
+      device === "gamepad" ? new Pad(page) : device === "touch" ? await Fingers.on(page) : new Keys(page);
+    return new LonePlayer(page, world, hands);
+  }
+
+  /** Plays until this many milliseconds after the time origin `since`. */
+  async playUntil(since: number, ms: number): Promise<void> {
+    while (Date.now() - since < ms) {
+      if (!(await this.#page.evaluate(() => window.nowcast.world?.avatar !== undefined))) continue;
+      const { to, action, key } = await this.#page.evaluate(GOALS[this.#world] ?? ANYWHERE);
+      const way = await this.#page.evaluate(([x, , z]) => {
+        const { viewer, world } = window.nowcast;
+        const own = world!.avatar!.position;
+        const turn = Math.atan2(own[0] - x, own[2] - z) - viewer.controls.camera.yaw;
+        return {
+          turn: Math.atan2(Math.sin(turn), Math.cos(turn)),
+          metres: Math.hypot(x - own[0], z - own[2]),
+        };
+      }, to);
+      if (Math.abs(way.turn) > 0.25) await this.#hands.turn(way.turn);
+      await this.#hands.walk(way.metres > 0.8);
+      await this.#page.waitForTimeout(120);
+      if (way.metres < 3 && action !== undefined) await this.#hands.press(action, key!);
+    }
+    await this.#hands.walk(false);
+  }
+}
+
+interface Hands {
+  /** Looks to the left by this angle in radians. */
+  turn(radians: number): Promise<void>;
+  /** Runs forward from now on, or stands. */
+  walk(walks: boolean): Promise<void>;
+  press(action: string, key: string): Promise<void>;
+}
+
+/** Radians that a key turns in a second, and that the gamepad's stick turns if it is pushed halfway. */
+const [KEY_TURN, PAD_TURN] = [2.2, 1.3];
+const RADIANS_PER_PIXEL = 0.0062;
+
+class Keys implements Hands {
+  constructor(readonly page: Page) {}
+
+  turn(radians: number): Promise<void> {
+    const delay = (Math.abs(radians) / KEY_TURN) * 1000;
+    return this.page.keyboard.press(radians > 0 ? "Comma" : "Period", { delay });
+  }
+
+  async walk(walks: boolean): Promise<void> {
+    for (const key of ["KeyW", "ShiftLeft"]) await this.page.keyboard[walks ? "down" : "up"](key);
+  }
+
+  async press(_action: string, key: string): Promise<void> {
+    if (key !== "left") return this.page.keyboard.press(key, { delay: 250 });
+    const { width, height } = this.page.viewportSize()!;
+    await this.page.mouse.click(width * 0.55, height * 0.62);
+  }
+}
+
+class Fingers implements Hands {
+  #walks = false;
+
+  private constructor(
+    readonly page: Page,
+    readonly session: CDPSession,
+  ) {}
+
+  static async on(page: Page): Promise<Fingers> {
+    return new Fingers(page, await page.context().newCDPSession(page));
+  }
+
+  async turn(radians: number): Promise<void> {
+    await this.walk(false);
+    const { width, height } = this.page.viewportSize()!;
+    const finger = { x: width * 0.75, y: height * 0.4 };
+    await this.#send("touchStart", finger);
+    const way = Math.max(-width / 4, Math.min(width / 4, -radians / RADIANS_PER_PIXEL));
+    for (let share = 0; share <= 1; share += 0.2)
+      await this.#send("touchMove", { ...finger, x: finger.x + way * share });
+    await this.#send("touchEnd");
+  }
+
+  async walk(walks: boolean): Promise<void> {
+    if (walks === this.#walks) return;
+    this.#walks = walks;
+    const { width, height } = this.page.viewportSize()!;
+    const thumb = { x: width * 0.2, y: height * 0.7 };
+    if (!walks) return this.#send("touchEnd");
+    await this.#send("touchStart", thumb);
+    await this.#send("touchMove", { ...thumb, y: thumb.y - 60 });
+  }
+
+  async press(action: string): Promise<void> {
+    await this.walk(false);
+    const button = this.page.locator(`button[data-trigger="button ${action}"]`);
+    if (await button.isVisible()) return button.tap();
+    const { width, height } = this.page.viewportSize()!;
+    await this.page.touchscreen.tap(width * 0.6, height * 0.62);
+  }
+
+  async #send(
+    type: "touchStart" | "touchMove" | "touchEnd",
+    point?: { x: number; y: number },
+  ): Promise<void> {
+    await this.session.send("Input.dispatchTouchEvent", { type, touchPoints: point ? [point] : [] });
+  }
+}
+
+class Pad implements Hands {
+  constructor(readonly page: Page) {}
+
+  /** Runs in the page before its own script. */
+  static plugIn(this: void): void {
+    const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
+    const pad = { index: 0, id: "pad", connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons };
+    window.pad = pad;
+    Object.assign(navigator, { getGamepads: () => [pad] });
+    addEventListener("load", () =>
+      window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad })),
+    );
+  }
+
+  turn(radians: number): Promise<void> {
+    return this.page.evaluate(
+      async ([side, ms]) => {
+        window.pad.axes[2] = -0.5 * side;
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        window.pad.axes[2] = 0;
+      },
+      [Math.sign(radians), (Math.abs(radians) / PAD_TURN) * 1000] as const,
+    );
+  }
+
+  walk(walks: boolean): Promise<void> {
+    return this.page.evaluate((forward) => {
+      window.pad.axes[1] = -forward;
+    }, Number(walks));
+  }
+
+  press(action: string): Promise<void> {
+    return this.page.evaluate(async (trigger) => {
+      const { padTriggers } = window.nowcast.viewer.controls.inputs;
+      const button = [...padTriggers].find(([, wanted]) => wanted === trigger)?.[0];
+      if (button === undefined) return;
+      window.pad.buttons[button]!.pressed = true;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      window.pad.buttons[button]!.pressed = false;
+    }, `button ${action}`);
+  }
+}
+
+export const plugInPad = Pad.plugIn;
