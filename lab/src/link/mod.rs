@@ -1,4 +1,4 @@
-//! Emulated links between the network stacks of real kernels.
+//! Emulated links between network namespaces, each with the network stack of the real kernel.
 //!
 //! Every host is a network namespace with a TUN device. A relay carries packets between the devices, and delays and drops them by
 //! the seeded model [`nowcast_sim::link::Link`]. So TCP and the sockets are real. In every run with the same seed, the n-th
