@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use nowcast::carrier::CarrierLayer;
-use nowcast::endpoint::addresses_of_this_machine;
+use nowcast::CarrierLayer;
+use nowcast_engine::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{KeyError, Network, Policy, SigningSecret, parse_origin};
 use nowcast_server::store::Retention;
 use nowcast_server::{

@@ -10,18 +10,18 @@ mod trust;
 
 use std::sync::Arc;
 
-use nowcast_session::{CloseCode, Closed, Config, Session};
+use nowcast_engine::carrier::{CarrierKind, CarrierLayer};
+use nowcast_engine::{DrivenSession, Phase, drive};
+use nowcast_session::{CloseCode, Closed, Config};
 
 pub use address::BadAddress;
 pub use error::ConnectError;
 pub use trust::{Trust, https_config};
 
-use crate::acceptor::limits_of;
-use crate::carrier::{CarrierKind, CarrierLayer};
-use crate::channel::{Channel, Entry, Phase};
-use crate::driver::{self, SessionLink, Shared};
+use crate::channel::{Channel, Entry};
 use crate::names::{self, NamesError};
-use crate::{clock, local, neighbours, random};
+use crate::session_link::{SessionLink, Shared, SharedOwner};
+use crate::{local, neighbours};
 use address::Address;
 use cluster::Endpoints;
 use error::Opening;
@@ -199,10 +199,8 @@ impl Connector {
         loop {
             let carrier = supervisor::open_at_first(&remote, &offer, &allowed).await?;
             let kind = carrier.kind();
-            let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
-            let session = Session::connect(clock::now(), config, carrier.properties(), random::entropy());
-            let shared = Shared::new(session, carrier);
-            tokio::spawn(driver::run(Arc::clone(&shared)));
+            let shared = Shared::new(DrivenSession::connect(&self.session, carrier));
+            tokio::spawn(drive(SharedOwner(Arc::clone(&shared))));
             supervisor::watch(remote.clone(), offer.clone(), self.carriers.clone(), &shared);
             let channel = Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), Entry::default())));
             match opened(&shared).await {

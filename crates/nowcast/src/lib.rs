@@ -42,43 +42,37 @@
 #![warn(clippy::missing_errors_doc)]
 
 pub mod blocking;
-pub mod carrier;
-pub mod endpoint;
 pub mod local;
 pub mod record;
 
-mod acceptor;
-mod certificate;
+mod accepted;
 mod channel;
-mod clock;
 mod connector;
-mod driver;
 mod echo;
 mod helper;
-mod io;
 mod listener;
 mod neighbours;
 mod publish;
 mod published;
-mod random;
+mod session_link;
 
-pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor};
-pub use carrier::CarrierKind;
-pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
+pub use accepted::Accepted;
 pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Payload,
     Phase, Received, ShapeId, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect, https_config};
-pub use driver::{Application, DrivenSession};
 pub use echo::echo;
-pub use endpoint::BindError;
-pub use io::{IoThread, IoThreads};
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
+pub use nowcast_engine::carrier::{CarrierKind, CarrierLayer};
+pub use nowcast_engine::endpoint::{BindError, RefusalAnswer};
+pub use nowcast_engine::{
+    AcceptConfig, AcceptCounters, AcceptLimits, Acceptor, CertificateConfig, CertificateError,
+    CertificateHash,
+};
 pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
-pub use nowcast_session::Source;
 
 /// Admission of clients: tokens, pages, proxies, and the limits of addresses.
 pub mod admission {
@@ -94,14 +88,11 @@ pub mod admission {
 pub mod names {
     pub use nowcast_name_server::{
         Advertisement, AdvertisementStatus, NameServer, NameServerConfig, NameServerHandle, NamesError, PORT,
-        Refused, Service, find, list,
+        Refused, Service, find, is_name, list,
     };
 }
 
 /// The protocol below channels: its configuration and its statistics.
 pub mod session {
-    pub use nowcast_session::{
-        Backlog, CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused,
-        WAITING_BYTES, packet,
-    };
+    pub use nowcast_session::{CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, Refused, packet};
 }

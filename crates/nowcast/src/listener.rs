@@ -6,17 +6,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, RwLock, Weak};
 
+use nowcast_engine::endpoint::{
+    BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
+};
+use nowcast_engine::{
+    AcceptConfig, AcceptCounters, AcceptRefusal, Acceptor, CertificateConfig, Certificates, Serve,
+};
+use nowcast_name_server::is_name;
 use tokio::task::JoinSet;
 
-use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
+use crate::accepted::Accepted;
 use crate::admission::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
-use crate::certificate::{CertificateConfig, Certificates};
 use crate::channel::{Channel, Entry, Error};
-use crate::driver::Application;
-use crate::endpoint::{
-    BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
-    is_name,
-};
 use crate::local::OpenError;
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
@@ -156,8 +157,8 @@ impl Listener {
     /// # Errors
     /// [`AdvertiseError`].
     pub async fn advertise(&self, name: &str) -> Result<Service, AdvertiseError> {
-        let (queue, accepted) = Acceptor::queue();
-        let acceptor = Acceptor::filling(self.names.config.accept.clone(), queue.clone());
+        let (queue, accepted) = Accepted::queue();
+        let acceptor = Acceptor::new(self.names.config.accept.clone(), queue.clone());
         self.names.add(name, &acceptor)?;
         let neighbours = Neighbours::welcome(name, queue)
             .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
@@ -175,17 +176,12 @@ impl Listener {
         })
     }
 
-    /// Serves programs that connect to `name` over a network by applications, until the listener is dropped; see
-    /// [`Acceptor::serving`].
+    /// Serves programs that connect to `name` over a network by applications of the engine, until the listener is dropped.
     ///
     /// # Errors
     /// [`AdvertiseError`].
-    pub fn serve(
-        &self,
-        name: &str,
-        make: impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static,
-    ) -> Result<Acceptor, AdvertiseError> {
-        let acceptor = Acceptor::serving(self.names.config.accept.clone(), make);
+    pub fn serve(&self, name: &str, serve: impl Serve) -> Result<Acceptor, AdvertiseError> {
+        let acceptor = Acceptor::new(self.names.config.accept.clone(), serve);
         self.names.add(name, &acceptor)?;
         Ok(acceptor)
     }
@@ -235,8 +231,8 @@ impl Service {
     /// # Errors
     /// If another process has the name, or if the machine does not support local names.
     pub(crate) fn local(name: &str) -> Result<Self, OpenError> {
-        let (queue, accepted) = Acceptor::queue();
-        let acceptor = Acceptor::filling(AcceptConfig::default(), queue.clone());
+        let (queue, accepted) = Accepted::queue();
+        let acceptor = Acceptor::new(AcceptConfig::default(), queue.clone());
         let neighbours = Some(Neighbours::welcome(name, queue)?);
         let name = name.to_owned();
         Ok(Self { name, names: Weak::new(), acceptor, accepted, _advertisement: None, neighbours })

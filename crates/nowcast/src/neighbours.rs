@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::accepted::Queue;
 use crate::channel::Channel;
 use crate::local::backend::{self, Welcome};
 use crate::local::{LANES, LocalLink, OpenError};
@@ -25,9 +25,9 @@ impl Neighbours {
     ///
     /// # Errors
     /// If another process has the name, or if the machine does not support local names.
-    pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Result<Self, OpenError> {
+    pub(crate) fn welcome(name: &str, queue: Queue) -> Result<Self, OpenError> {
         let welcome = Arc::new(backend::advertise(name, &LANES)?);
-        let task = tokio::spawn(accept_all(Arc::clone(&welcome), ready));
+        let task = tokio::spawn(accept_all(Arc::clone(&welcome), queue));
         Ok(Self { welcome, task })
     }
 }
@@ -40,12 +40,12 @@ impl Drop for Neighbours {
     }
 }
 
-async fn accept_all(welcome: Arc<Welcome>, ready: mpsc::Sender<Channel>) {
+async fn accept_all(welcome: Arc<Welcome>, queue: Queue) {
     loop {
         match welcome.accept().await {
             Ok(queues) => {
                 let link = LocalLink::new(queues, welcome.name());
-                if ready.send(Channel::new(Arc::new(link))).await.is_err() {
+                if !queue.add(Channel::new(Arc::new(link))).await {
                     return;
                 }
             }

@@ -377,8 +377,7 @@ fn a_refused_admission_names_the_fault() {
     let admission = Admission::new(policy);
     let far = AdmissionRequest::new("plaza", address("192.0.2.1:1"));
     let status = |request: &AdmissionRequest<'_>| {
-        let answer =
-            nowcast::endpoint::RefusalAnswer::from(admission.check(now(begin, 0), request).unwrap_err());
+        let answer = nowcast::RefusalAnswer::from(admission.check(now(begin, 0), request).unwrap_err());
         assert!(!answer.cause.is_empty() && !answer.cure.is_empty());
         (answer.status, answer.error)
     };

@@ -83,7 +83,7 @@ mod stage {
     pub(super) struct Listener(nowcast::Listener);
 
     impl Listener {
-        pub(super) async fn bind(config: Config) -> Result<Self, nowcast::endpoint::BindError> {
+        pub(super) async fn bind(config: Config) -> Result<Self, nowcast::BindError> {
             nowcast::Listener::bind(config).await.map(Self)
         }
 

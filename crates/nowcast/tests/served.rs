@@ -7,8 +7,10 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use crate::common::{House, until, within};
-use nowcast::session::{CloseCode, LaneConfig, PacketOutcome};
-use nowcast::{Application, CarrierKind, DrivenSession, MessageKind, Source};
+use nowcast::session::{CloseCode, LaneConfig};
+use nowcast::{CarrierKind, MessageKind};
+use nowcast_engine::session::{PacketOutcome, Source};
+use nowcast_engine::{Application, DrivenSession};
 
 /// More than the packet of any carrier holds.
 const OVERSIZED_BYTES: usize = 20_000;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use nowcast::CertificateConfig;
 use nowcast::admission::Policy;
-use nowcast::carrier::CarrierLayer;
-use nowcast::endpoint::is_name;
+use nowcast::names::is_name;
+use nowcast::{CarrierLayer, CertificateConfig};
 use nowcast_room::{EVENTS_BYTES_MAX, RoomsConfig};
 use nowcast_store::Retention;
 use nowcast_world_protocol::plain::NETWORK_HZ;

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use nowcast::admission::{Admission, AdmissionRefusal, Crowded, Now, Peer, Permit};
-use nowcast::carrier::{OverTcp, poll_room, prepare_stream};
-use nowcast::endpoint::Stream;
+use nowcast_engine::carrier::{OverTcp, poll_room, prepare_stream};
+use nowcast_engine::endpoint::Stream;
 use nowcast_limits::Bucket;
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
@@ -283,7 +283,7 @@ impl Drop for ConnectionPermit {
 mod tests {
     use tokio::net::TcpListener;
 
-    use nowcast::carrier::UNSENT_BYTES_MAX;
+    use nowcast_engine::carrier::UNSENT_BYTES_MAX;
 
     use super::*;
 
@@ -302,8 +302,8 @@ mod tests {
         let metrics = Arc::new(Metrics::new(None));
         let admission = Admission::new(nowcast::admission::Policy::default());
         let permit = ConnectionPermit::take(&admission, &metrics, address.ip()).unwrap();
-        let certificates = nowcast::Certificates::new(&nowcast::CertificateConfig::default()).unwrap();
-        let tls = TlsAcceptor::from(nowcast::endpoint::tls_config(certificates));
+        let certificates = nowcast_engine::Certificates::new(&nowcast::CertificateConfig::default()).unwrap();
+        let tls = TlsAcceptor::from(nowcast_engine::endpoint::tls_config(certificates));
         (far, Connection::open(near, address, permit, &tls, &metrics).await.unwrap())
     }
 

@@ -1,8 +1,8 @@
 //! Admission of clients: the same checks in the same order for WebTransport, WebSocket and the plain protocol.
 
 use nowcast::admission::{AdmissionRequest, Entry, Now, Policy};
-use nowcast::endpoint::ConnectRequest;
 use nowcast::{Acceptor, admission::Claims};
+use nowcast_engine::endpoint::ConnectRequest;
 use nowcast_room::{Opener, Refusal};
 use nowcast_world_protocol::room_of;
 

@@ -14,7 +14,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use bytes::Bytes;
 use nowcast::admission::{Claims, Page, Peer, host_of, origin_of, unix_time};
-use nowcast::endpoint::RefusalAnswer;
+use nowcast_engine::endpoint::RefusalAnswer;
 use nowcast_room::{Audience, Health, RoomSummary, WorldSummary};
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::admission::{Entry, Now, Page, Peer, origin_of};
-use nowcast::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
+use nowcast_engine::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
 use nowcast_room::plain::PlainSink;
 use nowcast_room::{ClientHandle, ClientKey, Name, Refusal, SECRET_BYTES, Seat, read_hex};
 use nowcast_world_protocol::plain::{Encoding, NETWORK_HZ};

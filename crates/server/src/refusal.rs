@@ -1,9 +1,9 @@
 //! Conversion of the endpoint's refusals to refusals of clients, and the answers to them in both protocols.
 
 use axum::http::StatusCode;
-use nowcast::AcceptRefusal;
 use nowcast::admission::{AdmissionRefusal, Crowded};
-use nowcast::endpoint::{RefusalAnswer, UpgradeError};
+use nowcast_engine::AcceptRefusal;
+use nowcast_engine::endpoint::{RefusalAnswer, UpgradeError};
 use nowcast_room::{AdmissionAnswer, Refusal};
 
 /// Returns the refusal of a client that the endpoint does not admit.

@@ -13,8 +13,10 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
-use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
-use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Application, Certificates, Entry, IoThreads};
+use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Entry};
+use nowcast_engine::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
+use nowcast_engine::session::NoSource;
+use nowcast_engine::{Application, Certificates, IoThreads};
 use nowcast_room::{EventSink, PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
@@ -139,7 +141,7 @@ impl Server {
         let io = IoThreads::start(config.io_threads).map_err(BindError::Threads)?;
         let studio = Studio::new(&config, &rooms);
         let shared = Arc::new_cyclic(|shared| {
-            let acceptor = Acceptor::serving(accept_config(&config), serve_session(Weak::clone(shared)));
+            let acceptor = Acceptor::new(accept_config(&config), serve_session(Weak::clone(shared)));
             let certificates = Arc::clone(&certificates);
             Shared {
                 sessions: Sessions { acceptor, certificates, udp_port, admission },
@@ -158,7 +160,7 @@ impl Server {
         let quic = match udp.is_empty() {
             true => None,
             false => {
-                let directory = Arc::new(admission::Rooms(Arc::clone(&shared)));
+                let directory = Arc::new(admission::Rooms { shared: Arc::clone(&shared), moved: None });
                 let address = SocketAddr::new(shared.config.hosts[0], port);
                 let quic = QuicEndpoint::serve_on(&shared.io, udp, certificates, directory);
                 Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
@@ -412,10 +414,11 @@ async fn serve(
 }
 
 /// Makes the clients of sessions, as long as the server exists.
-fn serve_session(
-    shared: Weak<Shared>,
-) -> impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static {
-    move |entry| Some(Box::new(SessionClient::new(shared.upgrade()?, entry)))
+fn serve_session(shared: Weak<Shared>) -> impl Fn(Entry) -> Box<dyn Application> + Send + Sync + 'static {
+    move |entry| match shared.upgrade() {
+        Some(shared) => Box::new(SessionClient::new(shared, entry)),
+        None => Box::new(NoSource),
+    }
 }
 
 fn accept_config(config: &Config) -> AcceptConfig {

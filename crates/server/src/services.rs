@@ -69,7 +69,7 @@ impl OpenService {
     /// Opens a service. Returns it with the receiver of its channels.
     pub(crate) fn open(config: &ServiceConfig) -> (Self, Accepted) {
         let accept = AcceptConfig { limits: config.limits, ..AcceptConfig::default() };
-        let (acceptor, accepted) = Acceptor::new(accept);
+        let (acceptor, accepted) = Accepted::open(accept);
         (Self { config: config.clone(), acceptor }, accepted)
     }
 

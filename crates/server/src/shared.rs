@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use nowcast::admission::Admission;
-use nowcast::{Acceptor, Certificates, IoThreads};
+use nowcast_engine::{Acceptor, Certificates, IoThreads};
 use nowcast_room::Rooms;
 
 use crate::cluster::Node;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::common;
 use crate::common::{PATIENCE, TestServer};
-use nowcast::endpoint::addresses_of_this_machine;
+use nowcast_engine::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::TokenKey;
 use nowcast_server::{CertificateConfig, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use nowcast::endpoint::addresses_of_this_machine;
+use nowcast_engine::endpoint::addresses_of_this_machine;
 use nowcast_server::{CertificateConfig, Config};
 
 /// The encryption of connections from browsers on other machines.

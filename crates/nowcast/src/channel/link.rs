@@ -1,17 +1,17 @@
-//! The link under a channel: a session over a network (`driver/link.rs`), or the queues of one machine
+//! The link under a channel: a session over a network (`session_link/`), or the queues of one machine
 //! (`local/link.rs`).
 
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use nowcast_engine::carrier::CarrierKind;
+use nowcast_engine::{IoThread, Phase};
 use nowcast_queue::Key;
 use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
 use super::shapes::Shapes;
-use super::{CommandId, Entry, Error, LaneId, Phase, Received, Status};
-use crate::carrier::CarrierKind;
-use crate::io::IoThread;
+use super::{CommandId, Entry, Error, LaneId, Received, Status};
 use crate::published::Subscription;
 
 /// A message to put.

@@ -5,7 +5,7 @@
 //! | `mod.rs` | [`Channel`]: the connection, and receiving |
 //! | `lane.rs`, `batch.rs`, `payload.rs` | putting messages, as bytes or typed |
 //! | `shapes.rs` | compatibility between versions of a type |
-//! | `link.rs` | the interface of links: a session (`driver/`), or queues of one machine (`local/`) |
+//! | `link.rs` | the interface of links: a session (`session_link/`), or queues of one machine (`local/`) |
 //! | `message.rs`, `status.rs`, `error.rs` | results for the application |
 //! | `requeued.rs`, `replies.rs`, `wakers.rs` | shared parts of all links |
 
@@ -36,7 +36,7 @@ pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
 pub use shapes::{ShapeId, TypeShape};
-pub use status::{Phase, Status, StatusChanges};
+pub use status::{Status, StatusChanges};
 
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
@@ -44,10 +44,10 @@ pub(crate) use requeued::RequeuedMessages;
 pub(crate) use shapes::{Shapes, as_event};
 pub(crate) use wakers::{WakerSet, Wakers};
 
-pub use crate::admission::Entry;
+pub use nowcast_admission::Entry;
+pub use nowcast_engine::Phase;
 
-use crate::carrier::RETIRE_TIME_MAX;
-use crate::io::spawn_on;
+use nowcast_engine::carrier::RETIRE_TIME_MAX;
 
 /// Maximum duration of [`Channel::leave`]: one second each for closing the session and the carrier.
 pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIRE_TIME_MAX);
@@ -263,7 +263,10 @@ impl Channel {
     /// Runs a future on the I/O thread of the channel's session, or else as a task of the current tokio runtime. A future that
     /// reads the channel there is woken without another thread.
     pub fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) {
-        spawn_on(self.link.thread(), job);
+        match self.link.thread() {
+            Some(thread) => thread.spawn(job),
+            None => drop(tokio::spawn(job)),
+        }
     }
 
     /// Measures the round trip now instead of with the next traffic. [`status`](Self::status) shows it when the answer arrives.

@@ -2,24 +2,10 @@
 
 use std::time::Duration;
 
-use nowcast_session::{Closed, Gauges, Session, Stats, Time};
+use nowcast_engine::carrier::CarrierKind;
+use nowcast_engine::{DrivenSession, Phase, clock};
+use nowcast_session::{Gauges, Stats};
 use tokio::sync::watch;
-
-use crate::carrier::CarrierKind;
-
-/// The phase of a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Not opened yet.
-    Connecting,
-    /// Packets flow.
-    Open,
-    /// The carrier is lost, and messages wait. The channel continues over the next carrier, or is closed after the resume
-    /// timeout.
-    Interrupted,
-    /// Closed.
-    Closed(Closed),
-}
 
 /// The present status of a channel. Cheap to read a few times a second.
 #[derive(Clone, Debug)]
@@ -56,19 +42,14 @@ pub struct Status {
 }
 
 impl Status {
-    pub(crate) fn of(
-        session: &Session,
-        now: Time,
-        carrier: Option<CarrierKind>,
-        phase: Phase,
-        resumed: u64,
-    ) -> Status {
-        let stats = session.stats().clone();
-        let gauges = session.gauges();
+    pub(crate) fn of(driven: &DrivenSession) -> Status {
+        let session = &driven.protocol;
+        let now = clock::now();
+        let (gauges, stats) = (session.gauges(), session.stats().clone());
         Status {
-            carrier,
-            is_open: phase == Phase::Open,
-            phase,
+            carrier: Some(driven.latest_kind()),
+            is_open: driven.is_open(),
+            phase: driven.phase().clone(),
             rtt: gauges.round_trip,
             silence: session.unanswered_since().map_or(Duration::ZERO, |since| now.since(since)),
             since_heard: now.since(session.last_heard()),
@@ -77,7 +58,7 @@ impl Status {
             freshness_p99: stats.freshness.quantile(0.99),
             superseded: stats.superseded,
             resent: stats.states_resent + stats.events_resent,
-            resumed,
+            resumed: driven.resumed(),
             gauges,
             stats,
         }

@@ -3,9 +3,8 @@
 
 use std::net::IpAddr;
 
+use nowcast_name_server::is_name;
 use url::{Host, Url};
-
-use crate::endpoint::is_name;
 
 /// The address of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]

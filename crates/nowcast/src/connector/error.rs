@@ -1,9 +1,9 @@
 //! Connection errors, and a carrier's purpose.
 
+use nowcast_engine::endpoint::RefusalAnswer;
 use nowcast_session::Closed;
 
 use super::address::BadAddress;
-use crate::endpoint::RefusalAnswer;
 
 /// The reason why there is no channel. Each message states the cause and a solution.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! One endpoint from the view of a client: discovery, and opening carriers.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,27 +10,20 @@ use hyper::body::Bytes;
 use hyper::header::HOST;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use nowcast_engine::CertificateHash;
+use nowcast_engine::carrier::{Carrier, CarrierKind, CarrierLayer, prepare_stream};
+use nowcast_engine::endpoint::{Discovery, OpenError, RefusalAnswer, open_websocket, open_webtransport};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_tungstenite::client_async_with_config;
-use tokio_tungstenite::tungstenite::ClientRequestBuilder;
-use tokio_tungstenite::tungstenite::Error as WebSocketError;
-use tracing::Dispatch;
-use tracing::instrument::WithSubscriber;
 use url::Url;
 
 use super::address::Address;
 use super::cluster::Endpoints;
 use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
-use crate::carrier::{
-    Carrier, CarrierKind, CarrierLayer, OverTcp, SUBPROTOCOL, WebSocket, prepare_stream, websocket_config,
-};
-use crate::certificate::CertificateHash;
-use crate::endpoint::{ALPN, Discovery, RefusalAnswer, connect_webtransport, datagrams};
 
 /// Maximum size of an answer. Usual answers have a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -183,18 +176,11 @@ impl Remote {
         let Some((port, hashes)) = &offer.webtransport else {
             return Err(self.nonsense("no WebTransport is offered"));
         };
-        let unspecified: IpAddr = match offer.ip {
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        // Each attempt has its own socket, because a change of network may have made an old socket useless.
-        let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
         // A proxy with a base path forwards TCP only, so the path at the UDP port has none.
         let url = self.url("https", *port, "/", opening);
-        let url = Url::parse(&url).map_err(|error| self.broken(&error))?;
-        let (tls, server) = (client_config(hashes, ALPN), SocketAddr::new(offer.ip, *port));
-        let opened = connect_webtransport(socket, tls, server, &self.address.host, url).await;
-        opened.map_err(|error| self.broken(&error))
+        let (tls, server) = (client_config(hashes), SocketAddr::new(offer.ip, *port));
+        let opened = open_webtransport(tls, server, &self.address.host, &url).await;
+        opened.map_err(|error| self.not_opened(error))
     }
 
     async fn open_websocket(
@@ -205,36 +191,13 @@ impl Remote {
         let address = SocketAddr::new(offer.ip, self.port);
         let stream = TcpStream::connect(address).await.map_err(|error| self.unreachable(&error))?;
         prepare_stream(&stream).map_err(|error| self.unreachable(&error))?;
-        if self.address.is_here() {
-            return self.upgrade(stream, "ws", opening).await;
-        }
-        let stream = self.encrypt(stream, &offer.hashes).await?;
-        self.upgrade(stream, "wss", opening).await
-    }
-
-    async fn upgrade<S>(
-        &self,
-        stream: S,
-        scheme: &str,
-        opening: Opening,
-    ) -> Result<Box<dyn Carrier>, ConnectError>
-    where
-        S: OverTcp + 'static,
-    {
-        let uri = self
-            .url(scheme, self.port, &self.address.base, opening)
-            .parse()
-            .map_err(|error| self.broken(&error))?;
-        let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
-        let upgrading = client_async_with_config(request, stream, Some(websocket_config()));
-        match upgrading.with_subscriber(Dispatch::none()).await {
-            Ok((stream, _)) => Ok(Box::new(WebSocket::connected(stream))),
-            Err(WebSocketError::Http(answer)) => {
-                let body = answer.body().as_deref().unwrap_or_default();
-                Err(ConnectError::Refused(RefusalAnswer::from_peer(answer.status().as_u16(), body)))
-            }
-            Err(error) => Err(self.broken(&error)),
-        }
+        let url = |scheme| self.url(scheme, self.port, &self.address.base, opening);
+        let opened = if self.address.is_here() {
+            open_websocket(stream, &url("ws")).await
+        } else {
+            open_websocket(self.encrypt(stream, &offer.hashes).await?, &url("wss")).await
+        };
+        opened.map_err(|error| self.not_opened(error))
     }
 
     async fn open_tcp(&self) -> Result<TcpStream, ConnectError> {
@@ -247,7 +210,7 @@ impl Remote {
         stream: TcpStream,
         hashes: &[CertificateHash],
     ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, ConnectError> {
-        let connector = TlsConnector::from(Arc::new(client_config(hashes, "http/1.1")));
+        let connector = TlsConnector::from(Arc::new(client_config(hashes)));
         let name = ServerName::try_from(self.address.host.clone()).map_err(|error| self.broken(&error))?;
         connector.connect(name, stream).await.map_err(|error| self.broken(&error))
     }
@@ -310,6 +273,13 @@ impl Remote {
 
     fn broken(&self, error: &dyn std::fmt::Display) -> ConnectError {
         ConnectError::Broken { place: self.place(), cause: error.to_string() }
+    }
+
+    fn not_opened(&self, error: OpenError) -> ConnectError {
+        match error {
+            OpenError::Refused(refusal) => ConnectError::Refused(refusal),
+            OpenError::Broken(cause) => ConnectError::Broken { place: self.place(), cause },
+        }
     }
 
     fn nonsense(&self, cause: &str) -> ConnectError {

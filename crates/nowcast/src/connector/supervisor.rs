@@ -3,15 +3,15 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use nowcast_engine::carrier::{Carrier, CarrierKind, Ending, retire};
+use nowcast_engine::{Phase, clock};
 use nowcast_session::Time;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::{ConnectError, Opening};
 use super::patience::Patience;
 use super::remote::{Offer, Remote};
-use crate::carrier::{Carrier, CarrierKind, Ending, retire};
-use crate::clock;
-use crate::driver::Shared;
+use crate::session_link::Shared;
 
 /// Head start of WebTransport before a WebSocket is opened in parallel.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -93,15 +93,15 @@ impl Supervisor {
             let until = {
                 let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
                 let mut core = shared.lock();
-                let was = core.driven.carrier.as_ref().map(|carrier| carrier.kind());
+                let was = core.driven.carrier_kind();
                 if core.closed().is_some() {
                     return Trouble::Over;
                 }
-                if core.driven.session.is_detached() {
+                if core.driven.protocol.is_detached() {
                     return Trouble::Fallen { was, is_silent: was.is_some() };
                 }
                 let now = clock::now();
-                let silent_at = self.patience.silent_at(&core.driven.session, now);
+                let silent_at = self.patience.silent_at(&core.driven.protocol, now);
                 let is_silent = silent_at.is_some_and(|at| at <= now);
                 let looks_again = is_silent && late > LATE && late_looks < LATE_LOOKS_MAX;
                 if is_silent && !looks_again {
@@ -109,14 +109,14 @@ impl Supervisor {
                 }
                 late_looks = if looks_again { late_looks + 1 } else { 0 };
                 let wants_back = was == Some(CarrierKind::WebSocket) && self.may(CarrierKind::WebTransport);
-                if wants_back && core.driven.session.is_open() && Instant::now() >= come_back_at {
+                if wants_back && core.driven.protocol.is_open() && Instant::now() >= come_back_at {
                     return Trouble::ComeBack;
                 }
                 let can_fall = was == Some(CarrierKind::WebTransport) && self.may(CarrierKind::WebSocket);
-                let heard = core.driven.session.stats().packets_received;
+                let heard = core.driven.protocol.stats().packets_received;
                 let was_quiet = received.replace(heard) == Some(heard);
-                if was_quiet && can_fall && silent_at.is_none() && core.driven.session.is_open() {
-                    core.driven.session.ping();
+                if was_quiet && can_fall && silent_at.is_none() && core.driven.protocol.is_open() {
+                    core.driven.protocol.ping();
                     core.handles.wake_driver();
                 }
                 let next = match silent_at {
@@ -183,7 +183,7 @@ impl Supervisor {
     /// If the carrier fell silent before the peer answered its HELLO, there is no session to resume.
     fn opening(&self) -> Opening {
         match self.shared.upgrade() {
-            Some(shared) if !shared.lock().driven.has_begun() => Opening::Beginning,
+            Some(shared) if *shared.lock().driven.phase() == Phase::Connecting => Opening::Beginning,
             _ => Opening::Resuming,
         }
     }
@@ -206,11 +206,11 @@ impl Supervisor {
         if core.closed().is_some() {
             return None;
         }
-        Some(core.driven.session.last_heard() > since && !core.driven.session.is_detached())
+        Some(core.driven.protocol.last_heard() > since && !core.driven.protocol.is_detached())
     }
 
     fn has_heard_since(&self, at: Time) -> bool {
-        self.shared.upgrade().is_some_and(|shared| shared.lock().driven.session.last_heard() > at)
+        self.shared.upgrade().is_some_and(|shared| shared.lock().driven.protocol.last_heard() > at)
     }
 
     fn attach(&self, carrier: Box<dyn Carrier>) {

@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use nowcast_engine::{CertificateHash, hash_of};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, KeyLogFile, RootCertStore, SignatureScheme,
 };
-
-use crate::certificate::{CertificateHash, hash_of};
 
 /// The endpoints that a client trusts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +23,8 @@ pub enum Trust {
     Announced,
 }
 
-/// Makes the TLS configuration of a client for these hashes, or for the authorities if there are no hashes.
-pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientConfig {
+/// Makes the TLS configuration of an HTTP client for these hashes, or for the authorities if there are no hashes.
+pub(super) fn client_config(hashes: &[CertificateHash]) -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -36,7 +35,7 @@ pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientCon
         let pinned = Pinned { hashes: hashes.to_vec(), provider };
         builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned)).with_no_client_auth()
     };
-    config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.key_log = Arc::new(KeyLogFile::new());
     config
 }
@@ -44,7 +43,7 @@ pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientCon
 /// Makes the TLS configuration of an HTTP client that trusts the system's authorities. The variable `SSL_CERT_FILE` names other
 /// authorities.
 pub fn https_config() -> Arc<ClientConfig> {
-    Arc::new(client_config(&[], "http/1.1"))
+    Arc::new(client_config(&[]))
 }
 
 fn authorities() -> &'static Arc<RootCertStore> {

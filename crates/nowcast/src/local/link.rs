@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use nowcast_engine::carrier::CarrierKind;
 use nowcast_queue::{Bounds, Key, Refusal};
 use nowcast_session::{CloseCode, Closed, ClosedBy, Gauges, Refused, Stats};
 use tokio::sync::watch;
 
 use super::backend::{CARRIER, QueueReceiver, QueueSender, Queues};
-use crate::carrier::CarrierKind;
 use crate::channel::{
     CommandId, Entry, Error, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies,
     RequeuedMessages, Shapes, Status, WakerSet,

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use nowcast_engine::carrier::CarrierKind;
 use nowcast_queue::Bounds;
 use tokio::net::UnixListener;
 use tokio::task::spawn_blocking;
-
-use crate::carrier::CarrierKind;
 
 pub use nowcast_shm::{Advertised, NameError, OpenError, advertised};
 pub(crate) use nowcast_shm::{

@@ -1,9 +1,9 @@
 //! Local names on systems without shared memory: the same queues over a local socket (`crates/local-socket`). The helper
 //! thread of this process moves their frames.
 
+use nowcast_engine::carrier::CarrierKind;
 use nowcast_queue::Bounds;
 
-use crate::carrier::CarrierKind;
 use crate::helper::helper;
 
 pub use nowcast_local_socket::{Advertised, NameError, OpenError, advertised};

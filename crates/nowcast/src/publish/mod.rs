@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
+use nowcast_engine::clock;
 use nowcast_queue::{Key, PublicationBounds, PublicationCounters, Refusal, in_process};
 use nowcast_session::Refused;
 use nowcast_wire::Wire;
 use tokio::sync::watch;
 
 use crate::channel::{Error, LaneId, Payload, ShapeId, Shapes, TypeShape, as_event};
-use crate::clock;
 use crate::listener::{AdvertiseError, Listener};
 use crate::published::Published;
 use subscribers::{Table, serve_all};

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 
 use super::PacketRecorder;
-use crate::carrier::{Carrier, CarrierKind, Ended, Ending};
+use nowcast_engine::carrier::{Carrier, CarrierKind, Ended, Ending};
 
 /// A carrier whose packets are recorded.
 pub(super) struct RecordedCarrier {

@@ -47,8 +47,8 @@ use bytes::Bytes;
 pub use reader::{Recording, RecordingError};
 pub use redact::FindSecret;
 
-use crate::carrier::{Carrier, CarrierKind, CarrierLayer};
 use carrier::RecordedCarrier;
+use nowcast_engine::carrier::{Carrier, CarrierKind, CarrierLayer};
 
 /// Maximum packets that wait for the file. Further packets are left out, and counted.
 const WAITING_MAX: usize = 16_384;

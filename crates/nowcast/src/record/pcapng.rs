@@ -1,6 +1,6 @@
 //! The blocks of pcapng that a record has. Each packet is an exported PDU of Wireshark, which names its dissector.
 
-use crate::carrier::CarrierKind;
+use nowcast_engine::carrier::CarrierKind;
 
 use super::RecordedPacket;
 

@@ -12,7 +12,7 @@ use super::pcapng::{
     BYTE_ORDER, DISSECTOR, INTERFACE_BLOCK, LINK_TYPE, OPTION_END, OPTION_FLAGS, PACKET_BLOCK, PORT_UDP,
     RECEIVED, SECTION_BLOCK, TAG_DISSECTOR, TAG_END, TAG_PORT_TYPE, TAG_SOURCE_PORT, TAG_TARGET_PORT,
 };
-use crate::carrier::CarrierKind;
+use nowcast_engine::carrier::CarrierKind;
 
 /// Maximum length of a block. A packet has at most 16 KiB.
 const BLOCK_BYTES_MAX: u32 = 1 << 20;

@@ -8,7 +8,8 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use nowcast::{Acceptor, Application, CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
+use nowcast::{Acceptor, CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
+use nowcast_engine::Application;
 
 use gate::Gate;
 
@@ -57,7 +58,7 @@ impl House {
         make: impl Fn() -> Box<dyn Application> + Send + Sync + 'static,
     ) -> (Acceptor, String) {
         let name = new_name();
-        let acceptor = self.listener.serve(&name, move |_| Some(make())).expect("the name is free");
+        let acceptor = self.listener.serve(&name, move |_: nowcast::Entry| make()).expect("the name is free");
         (acceptor, name)
     }
 

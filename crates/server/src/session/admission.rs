@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN,
-    SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE, VARY,
-};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
-use hyper::upgrade::{OnUpgrade, Upgraded};
+use axum::http::header::UPGRADE;
+use axum::response::Response;
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use nowcast::admission::{Page, Peer, origin_of};
-use nowcast::carrier::{SUBPROTOCOL, WebSocket};
-use nowcast::endpoint::{
-    ConnectRequest, Directory, Discovery, RefusalAnswer, UpgradeError, upgrade_key, upgrade_required_headers,
+use nowcast::admission::{Entry, Peer};
+use nowcast_engine::Acceptor;
+use nowcast_engine::carrier::WebSocket;
+use nowcast_engine::endpoint::{
+    ConnectRequest, Directory, Discovery, RefusalAnswer, Upgrade, UpgradeError, answer_request,
 };
-use nowcast::{Acceptor, Entry};
 use tokio::time::timeout;
 use tracing::debug;
 
@@ -25,18 +22,31 @@ use crate::entrance::{Entrance, admit};
 use crate::refusal::{self, of_upgrade};
 use crate::shared::{Host, Sessions, Shared};
 
-/// Rooms by name, for WebTransport.
-pub(crate) struct Rooms(pub(crate) Arc<Shared>);
+/// Rooms by name, for WebTransport and WebSocket.
+pub(crate) struct Rooms {
+    pub(crate) shared: Arc<Shared>,
+    /// The server that has the requested room now, if it is another one.
+    pub(crate) moved: Option<String>,
+}
 
 impl Directory for Rooms {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-        admit(&self.0, asking, Entrance::Session)
-            .inspect_err(|refusal| self.0.metrics.refuse(refusal.label()))
+        admit(&self.shared, asking, Entrance::Session)
+            .inspect_err(|refusal| self.shared.metrics.refuse(refusal.label()))
             .map_err(|refusal| refusal::answer(&refusal))
     }
 
+    fn count_bad_upgrade(&self, error: UpgradeError) {
+        self.shared.metrics.refuse(of_upgrade(error).label());
+    }
+
     fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery {
-        describe(&self.0, asking)
+        let Sessions { certificates, udp_port, admission, .. } = &self.shared.sessions;
+        let hashes = certificates.hashes();
+        let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
+        let others = self.shared.cluster.as_ref().map(|node| node.addresses()).unwrap_or_default();
+        let offer = Discovery { others, moved: self.moved.clone(), ..offer };
+        if admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }
     }
 }
 
@@ -47,58 +57,26 @@ pub(crate) async fn answer(
     mut request: Request,
 ) -> Response {
     let peer = *request.extensions().get::<Peer>().expect("every request is given its peer");
-    let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
-        Ok(key) => key,
-        Err(error) => return not_upgraded(&shared, error),
+    let host = Host::of(&request).map(str::to_owned);
+    let is_room = !shared.services.iter().any(|service| service.name() == room);
+    let moved = match &shared.cluster {
+        Some(node) if is_room && !request.headers().contains_key(UPGRADE) => node.locate(&room).await,
+        _ => None,
     };
-    let origin = request.headers().get(ORIGIN).cloned();
-    let origin_text = origin_of(request.headers());
-    let asking = ConnectRequest {
-        name: &room,
-        query: request.uri().query(),
-        page: Page { host: Host::of(&request), origin: origin_text.as_deref() },
-        peer,
-        is_joining: key.is_some(),
-    };
-    let (acceptor, entry) = match admit(&shared, asking, Entrance::Session) {
-        Ok(admitted) => admitted,
-        Err(refusal) => {
-            shared.metrics.refuse(refusal.label());
-            let refusal = refusal::answer(&refusal);
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let readable = origin.filter(|_| refusal.is_for_the_page());
-            return (status, headers(readable), refusal.to_json()).into_response();
-        }
-    };
-    let Some(key) = key else {
-        let moved = match &shared.cluster {
-            Some(node) if !shared.services.iter().any(|service| service.name() == room) => {
-                node.locate(&room).await
+    let rooms = Rooms { shared: Arc::clone(&shared), moved };
+    let (answer, upgrade) = answer_request(&mut request, Some(&room), peer, host.as_deref(), &rooms);
+    if let Some(Upgrade { upgraded, acceptor, entry }) = upgrade {
+        let patience = shared.config.timeouts.handshake;
+        // Requests are answered by the runtime. A connection that becomes a client belongs to an I/O thread.
+        shared.io.next().spawn(async move {
+            match timeout(patience, upgraded).await {
+                Ok(Ok(upgraded)) => hand_over(upgraded, &acceptor, entry).await,
+                Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
+                Err(_) => debug!("the handshake took too long"),
             }
-            _ => None,
-        };
-        let offer = Discovery { moved, ..describe(&shared, &asking) };
-        return (headers(origin), offer.to_json()).into_response();
-    };
-    let Some(on_upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        return not_upgraded(&shared, UpgradeError::Version);
-    };
-    let patience = shared.config.timeouts.handshake;
-    // Requests are answered by the runtime. A connection that becomes a client belongs to an I/O thread.
-    shared.io.next().spawn(async move {
-        match timeout(patience, on_upgrade).await {
-            Ok(Ok(upgraded)) => hand_over(upgraded, &acceptor, entry).await,
-            Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
-            Err(_) => debug!("the handshake took too long"),
-        }
-    });
-    let headers = [
-        (CONNECTION, HeaderValue::from_static("upgrade")),
-        (UPGRADE, HeaderValue::from_static("websocket")),
-        (SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(key).expect("base64 is a header value")),
-        (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL)),
-    ];
-    (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
+        });
+    }
+    answer.map(Body::new)
 }
 
 async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
@@ -110,34 +88,4 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
     connection.expect_session();
     let carrier = WebSocket::accepted(connection, parts.read_buf.to_vec()).await;
     acceptor.hand_over(Box::new(carrier), entry);
-}
-
-fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
-    let refusal = of_upgrade(error);
-    shared.metrics.refuse(refusal.label());
-    let mut answer = (error.status(), headers(None), refusal::answer(&refusal).to_json()).into_response();
-    if error == UpgradeError::Version {
-        answer.headers_mut().extend(upgrade_required_headers());
-    }
-    answer
-}
-
-fn describe(shared: &Shared, asking: &ConnectRequest<'_>) -> Discovery {
-    let Sessions { certificates, udp_port, admission, .. } = &shared.sessions;
-    let hashes = certificates.hashes();
-    let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
-    let others = shared.cluster.as_ref().map(|node| node.addresses()).unwrap_or_default();
-    let offer = Discovery { others, ..offer };
-    if admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }
-}
-
-fn headers(origin: Option<HeaderValue>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(VARY, HeaderValue::from_static("origin"));
-    if let Some(origin) = origin {
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    }
-    headers
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::replication_figures::ReplicationFigures;
 use super::{UNREAD_BYTES_OF_ALL_MAX, UNREAD_SHARE_BYTES};
-use nowcast::session::{Backlog, PacketOutcome, Refused, WAITING_BYTES};
-use nowcast::{DrivenSession, Source};
+use nowcast_engine::DrivenSession;
+use nowcast_engine::session::{Backlog, PacketOutcome, Refused, Source, WAITING_BYTES};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_room::session::{
     Delivery, DeliveryReceiver, LatestSnapshot, RoomSnapshot, StepUpdate, Welcome, state_of_screen,
@@ -269,7 +269,7 @@ impl ClientReplicator {
     fn send_missed(&mut self, session: &mut DrivenSession, at: Instant) -> bool {
         if !self.is_missed_sent {
             let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
-            self.is_missed_sent = session.put_state(CHAT_LANE, MISSED_KEY, &missed, at).is_ok();
+            self.is_missed_sent = session.put_state(CHAT_LANE, MISSED_KEY.raw(), &missed, at).is_ok();
         }
         self.is_missed_sent
     }
@@ -287,7 +287,7 @@ impl ClientReplicator {
     /// The client is too slow, if it leaves more unread than one client may, or more than its share while the messages of all
     /// clients use up their budget.
     fn count_unread(&mut self, session: &DrivenSession) -> Result<(), Closing> {
-        let Backlog { mut bytes, states } = session.backlog();
+        let Backlog { mut bytes, states } = session.protocol.backlog();
         // Descriptions of entities that left the picture wait, too, and none replaces them. Few states are never worth a count.
         if states * WAITING_BYTES > UNREAD_SHARE_BYTES
             && let Some(view) = &self.view

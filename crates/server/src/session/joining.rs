@@ -4,7 +4,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast::{DrivenSession, Entry, MessageKind as Received};
+use nowcast::{Entry, Key};
+use nowcast_engine::DrivenSession;
+use nowcast_engine::session::MessageKind as Received;
 use nowcast_room::{ClientHandle, ClientKey, Closing, Name, SECRET_BYTES};
 use nowcast_world_protocol::plain::NETWORK_HZ;
 use nowcast_world_protocol::session::{
@@ -66,7 +68,7 @@ impl Entering {
         bytes: &mut Vec<u8>,
     ) -> Result<Option<FirstEvents>, Closing> {
         while let Some(received) = session.receive_into(bytes) {
-            if received.kind != Received::Event || received.lane.number() != WORLD_LANE {
+            if received.kind != Received::Event || received.lane != WORLD_LANE {
                 self.keep(EarlyMessage {
                     kind: received.kind,
                     lane: received.lane,
@@ -108,8 +110,10 @@ impl Entering {
 
     /// Keeps a message until the client has joined.
     fn keep(&mut self, message: EarlyMessage) -> Result<(), Closing> {
-        match (message.kind, message.lane.number()) {
-            (Received::State { key: CONTROLS_KEY | STEPS_KEY | VIEW_KEY }, WORLD_LANE) => {
+        match (message.kind, message.lane) {
+            (Received::State { key }, WORLD_LANE)
+                if matches!(Key::from(key), CONTROLS_KEY | STEPS_KEY | VIEW_KEY) =>
+            {
                 self.early.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
             }
             (Received::Event, CHAT_LANE) => {}

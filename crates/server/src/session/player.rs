@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use nowcast::{DrivenSession, LaneId, MessageKind as Received};
+use nowcast::Key;
+use nowcast_engine::session::MessageKind as Received;
+use nowcast_engine::{DrivenSession, Phase};
 use nowcast_room::session::{Change, InputBuffer};
 use nowcast_room::{ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat};
 use nowcast_world::{EntityId, Input, InputError};
@@ -25,7 +27,7 @@ use crate::shared::Shared;
 /// A message of a client that arrived before the client has joined.
 pub(super) struct EarlyMessage {
     pub(super) kind: Received,
-    pub(super) lane: LaneId,
+    pub(super) lane: u8,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -131,7 +133,7 @@ impl Player {
         context: &mut Context<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<(), Closing> {
-        if !session.is_readable() {
+        if !session.protocol.is_readable() {
             return Ok(());
         }
         if self.quiet.lasts() {
@@ -162,20 +164,22 @@ impl Player {
     fn handle(
         &mut self,
         session: &DrivenSession,
-        (kind, lane): (Received, LaneId),
+        (kind, lane): (Received, u8),
         message: &[u8],
         rates: &mut Rates,
     ) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
-        let command = match (kind, lane.number()) {
-            (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
-            (Received::State { key: STEPS_KEY }, WORLD_LANE) => return self.steer_by_steps(message, rates),
-            (Received::State { key: VIEW_KEY }, WORLD_LANE) => return self.view(message, rates),
-            (Received::State { key }, WORLD_LANE) => {
-                let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
-                let entity = id.ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
-                PlayerCommand::of_owned(EntityId(entity), read(message)?)?
-            }
+        let command = match (kind, lane) {
+            (Received::State { key }, WORLD_LANE) => match Key::from(key) {
+                CONTROLS_KEY => return self.steer(message, rates),
+                STEPS_KEY => return self.steer_by_steps(message, rates),
+                VIEW_KEY => return self.view(message, rates),
+                key => {
+                    let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
+                    let entity = id.ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
+                    PlayerCommand::of_owned(EntityId(entity), read(message)?)?
+                }
+            },
             (Received::Event, CHAT_LANE) => PlayerCommand::Say { text: read::<Line>(message)?.text },
             (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
                 ToWorld::Forget => return self.forget(rates),
@@ -189,7 +193,7 @@ impl Player {
 
     /// Returns the age of the client's view, if the server can measure it.
     fn view_age(&self, session: &DrivenSession) -> Option<Duration> {
-        session.gauges().round_trip.map(|round_trip| round_trip + self.handle.view_delay())
+        session.protocol.gauges().round_trip.map(|round_trip| round_trip + self.handle.view_delay())
     }
 
     fn set_rate(&self, network_hz: u32, rates: &mut Rates) -> Result<(), Closing> {
@@ -257,8 +261,8 @@ impl Player {
             // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
-        let patience = SILENCE_MAX + session.gauges().round_trip.unwrap_or_default();
-        let is_heard = !session.is_interrupted() && session.silence() < patience;
+        let patience = SILENCE_MAX + session.protocol.gauges().round_trip.unwrap_or_default();
+        let is_heard = *session.phase() != Phase::Interrupted && session.silence() < patience;
         if let Some(input) = self.watchdog.hear(is_heard) {
             let number = self.handle.controls();
             self.intake.queue(PlayerCommand::Input { input, number });

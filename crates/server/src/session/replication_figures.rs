@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nowcast::{CarrierKind, DrivenSession};
+use nowcast::CarrierKind;
+use nowcast_engine::DrivenSession;
 use nowcast_replication::Frames;
 use nowcast_room::Class;
 use nowcast_room::sink::{
@@ -68,11 +69,11 @@ impl ReplicationFigures {
 
     /// Writes the figures of the session. The details are written only while a studio reads them.
     pub(super) fn note_session(&self, session: &DrivenSession) {
-        let (gauges, stats) = (session.gauges(), session.stats());
+        let (gauges, stats) = (session.protocol.gauges(), session.protocol.stats());
         let figures = ClientFigures {
-            carrier: match session.carrier_kind() {
-                Some(CarrierKind::WebTransport) => "webtransport",
-                Some(CarrierKind::WebSocket) => "websocket",
+            carrier: match session.latest_kind() {
+                CarrierKind::WebTransport => "webtransport",
+                CarrierKind::WebSocket => "websocket",
                 _ => "local",
             },
             resumed: Some(session.resumed()),
@@ -92,7 +93,7 @@ impl ReplicationFigures {
         let (mut ages, mut waiting) = (Vec::new(), Vec::new());
         if self.is_measured.load(Ordering::Relaxed) {
             ages.extend(stats.freshness.buckets().map(|(bound, count)| (ms(bound), count)));
-            let mut messages: Vec<_> = session.waiting_messages().collect();
+            let mut messages: Vec<_> = session.protocol.waiting_messages(session.now()).collect();
             messages.sort_by_key(|message| std::cmp::Reverse(message.age));
             waiting.extend(messages.into_iter().take(WAITING_LISTED_MAX).map(|message| WaitingMessage {
                 lane: message.lane,

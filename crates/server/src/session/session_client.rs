@@ -2,7 +2,7 @@
 //!
 //! An input takes this way from the packet to the world:
 //!
-//! 1. The driver of the session (`crates/nowcast/src/driver/`) passes the packet to `Session::handle_packet`, which stores the newest
+//! 1. The driver of the session (`crates/engine/src/driver.rs`) passes the packet to `Session::handle_packet`, which stores the newest
 //!    value of each key. Then the driver calls this client, in the same turn.
 //! 2. `Player::turn` (`player.rs`) takes the message from the session, and `handle` decodes it. `nowcast_world::Input::new` checks its bounds.
 //! 3. `CommandIntake` counts the message. A client that sends far too many is closed. Input above the rate is still used, because
@@ -19,8 +19,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use nowcast::session::{CloseCode, Closed, ClosedBy, PacketOutcome};
-use nowcast::{Application, DrivenSession, Entry, Source};
+use nowcast::Entry;
+use nowcast_engine::session::{CloseCode, Closed, ClosedBy, PacketOutcome, Source};
+use nowcast_engine::{Application, DrivenSession};
 use nowcast_room::Closing;
 use tracing::info;
 
@@ -71,7 +72,8 @@ impl SessionClient {
                         return entering.check_deadline();
                     };
                     let (entry, shared) = (Arc::clone(&self.entry), Arc::clone(&self.shared));
-                    Stage::Admitting(Box::pin(admit(first, entry, session.session_id(), shared)))
+                    let id = session.protocol.identity().map(|resume| resume.session);
+                    Stage::Admitting(Box::pin(admit(first, entry, id, shared)))
                 }
                 Stage::Admitting(admission) => {
                     let Poll::Ready(player) = admission.as_mut().poll(context) else { return Ok(()) };

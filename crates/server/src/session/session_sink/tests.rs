@@ -3,8 +3,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::task::Context;
 use std::time::Duration;
 
-use nowcast::session::PacketOutcome;
-use nowcast::{Application, DrivenSession, Source};
+use nowcast_engine::session::{PacketOutcome, Source};
+use nowcast_engine::{Application, DrivenSession};
 use nowcast_room::plain::{Outgoing, PlainSink};
 use nowcast_room::{
     Catalogue, ClientHandle, Name, Opener, PersistenceThread, Rooms, RoomsConfig, Seat, open_rooms,
@@ -78,7 +78,10 @@ async fn a_stuck_driver_delays_no_tick() {
     let sink = Arc::new(sink);
     let hold = Hold::default();
     let delayed = Mutex::new(Some(Delayed { replicator, hold: Arc::clone(&hold) }));
-    let take = move |_| Some(Box::new(delayed.lock().unwrap().take()?) as Box<dyn Application>);
+    let take = move |_: nowcast::Entry| {
+        let delayed = delayed.lock().unwrap().take();
+        Box::new(delayed.expect("one client connects")) as Box<dyn Application>
+    };
     listener.serve("plaza", take).unwrap();
     let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
     let theirs = nowcast::connect(&url).await.unwrap();

@@ -93,7 +93,8 @@ impl Discovery {
 
 impl WebTransportOffer {
     /// Returns the hashes; `None` if one of them is invalid.
-    pub(crate) fn hashes(&self) -> Option<Vec<CertificateHash>> {
+    #[must_use]
+    pub fn hashes(&self) -> Option<Vec<CertificateHash>> {
         self.certificate_hashes.iter().map(|text| hash_from_text(text)).collect()
     }
 }
@@ -126,7 +127,8 @@ impl RefusalAnswer {
     }
 
     /// Makes a refusal from a peer's answer. The texts of the refusal are cut to a readable length.
-    pub(crate) fn from_peer(status: u16, body: &[u8]) -> Self {
+    #[must_use]
+    pub fn from_peer(status: u16, body: &[u8]) -> Self {
         let mut refusal: Self = serde_json::from_slice(body).unwrap_or_else(|_| {
             Self::new("refused", format!("the answer was {status}"), "check the address")
         });

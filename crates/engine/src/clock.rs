@@ -11,18 +11,18 @@ const BEGINNING: Duration = Duration::from_secs(3_600);
 static START: OnceLock<Instant> = OnceLock::new();
 
 /// Returns the current time.
-pub(crate) fn now() -> Time {
+pub fn now() -> Time {
     at(Instant::now())
 }
 
 /// Converts `instant`.
-pub(crate) fn at(instant: Instant) -> Time {
+pub fn at(instant: Instant) -> Time {
     let start = *START.get_or_init(Instant::now);
     Time::default() + BEGINNING + instant.saturating_duration_since(start)
 }
 
 /// Converts `time`.
-pub(crate) fn instant(time: Time) -> Instant {
+pub fn instant(time: Time) -> Instant {
     let start = *START.get_or_init(Instant::now);
     start + time.since(Time::default() + BEGINNING)
 }

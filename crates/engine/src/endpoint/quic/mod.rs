@@ -43,13 +43,13 @@ use shared::Serving;
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 /// The protocol in the TLS handshake: HTTP/3 (RFC 9114, section 3.1).
-pub(crate) const ALPN: &str = "h3";
+pub(super) const ALPN: &str = "h3";
 /// Maximum number of loops of one address.
 const SHARDS_MAX: usize = 64;
 
 /// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping the endpoint ends all its sessions.
 ///
-/// [`Listener`](crate::Listener) uses this type for you. A server with its own HTTP port uses it directly.
+/// The library's listener uses this type for you. A server with its own HTTP port uses it directly.
 pub struct QuicEndpoint {
     serving: Vec<Arc<Serving>>,
     port: u16,

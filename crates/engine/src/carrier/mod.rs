@@ -4,7 +4,6 @@
 //! session does all the rest (acknowledging, pacing, moving to another carrier).
 
 mod congestion;
-mod layer;
 mod patience;
 mod socket;
 mod websocket;
@@ -18,7 +17,6 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use tokio::task::JoinHandle;
 
-pub use layer::CarrierLayer;
 pub(crate) use patience::patient;
 pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;
@@ -28,7 +26,7 @@ pub(crate) use webtransport::{
 };
 
 /// Maximum wait for a peer that does not cooperate in closing a carrier.
-pub(crate) const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
+pub const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Size of a block of memory for outgoing packets.
 const BLOCK_BYTES: usize = 16 * 1_024;
@@ -84,6 +82,12 @@ pub trait Carrier: Send {
 
     /// Closes the carrier gracefully if the peer cooperates. Ready when the close is complete.
     fn poll_close(&mut self, context: &mut Context<'_>, ending: Ending) -> Poll<()>;
+}
+
+/// Wraps each carrier of a connector or an acceptor. A layer may record packets, or delay them.
+pub trait CarrierLayer: fmt::Debug + Send + Sync {
+    /// Returns a carrier that passes packets to and from this one.
+    fn wrap(&self, carrier: Box<dyn Carrier>) -> Box<dyn Carrier>;
 }
 
 /// The kinds of carriers, the best first.
@@ -144,7 +148,7 @@ pub enum Ending {
 }
 
 /// Closes a carrier in the background, within [`RETIRE_TIME_MAX`].
-pub(crate) fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
+pub fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
     drop(retiring(carrier, ending));
 }
 

@@ -49,7 +49,7 @@ thread_local! {
 /// Threads that run the connections of a server. Dropping them ends each thread when its connections have ended, or after 3 s.
 ///
 /// ```
-/// use nowcast::IoThreads;
+/// use nowcast_engine::IoThreads;
 ///
 /// let threads = IoThreads::start(std::num::NonZeroUsize::MIN)?;
 /// let (done, ran) = std::sync::mpsc::channel();
@@ -136,11 +136,6 @@ impl IoThread {
         self.inbox.add(Rank::Connection, Box::pin(job));
     }
 
-    /// Runs a future on the I/O thread of the caller, or else as a task of the current tokio runtime.
-    pub fn spawn_here(job: impl Future<Output = ()> + Send + 'static) {
-        spawn_on(Self::current().as_ref(), job);
-    }
-
     /// Runs a function on the thread, and waits for its result. Must not be called by a job of the thread.
     ///
     /// # Errors
@@ -161,7 +156,10 @@ impl std::fmt::Debug for IoThread {
 
 /// Runs a job on this I/O thread, or else as a task of the current runtime.
 pub(crate) fn spawn(job: impl Future<Output = ()> + Send + 'static) {
-    IoThread::spawn_here(job);
+    match IoThread::current() {
+        Some(thread) => thread.spawn(job),
+        None => drop(tokio::spawn(job)),
+    }
 }
 
 /// Runs the loop of a socket that many connections share, on this I/O thread or as a task of the current runtime. On an I/O thread it
@@ -169,14 +167,6 @@ pub(crate) fn spawn(job: impl Future<Output = ()> + Send + 'static) {
 pub(crate) fn spawn_loop(job: impl Future<Output = ()> + Send + 'static) {
     match IoThread::current() {
         Some(thread) => thread.inbox.add(Rank::Loop, Box::pin(job)),
-        None => drop(tokio::spawn(job)),
-    }
-}
-
-/// Runs a job on an I/O thread, or else as a task of the current runtime.
-pub(crate) fn spawn_on(thread: Option<&IoThread>, job: impl Future<Output = ()> + Send + 'static) {
-    match thread {
-        Some(thread) => thread.spawn(job),
         None => drop(tokio::spawn(job)),
     }
 }

@@ -16,20 +16,22 @@ use hyper::header::{
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{ConnectRequest, Directory, RefusalAnswer, Stream, name_in, no_such_name};
 use crate::acceptor::Acceptor;
-use crate::admission::{Entry, Page, Peer, host_of, origin_of};
 use crate::carrier::{SUBPROTOCOL, WebSocket};
+use nowcast_admission::{Entry, Page, Peer, host_of, origin_of};
 
 /// Maximum size of the head of a request, including its URL and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-type Answer = Response<Full<Bytes>>;
+/// An answer of an endpoint.
+pub type HttpAnswer = Response<Full<Bytes>>;
 
 /// Answers the requests of one connection, until it is upgraded or ends.
 pub(super) async fn serve(stream: Stream, address: SocketAddr, directory: Arc<dyn Directory>) {
@@ -50,45 +52,69 @@ pub(super) async fn serve(stream: Stream, address: SocketAddr, directory: Arc<dy
     }
 }
 
-fn answer(mut request: Request<Incoming>, peer: Peer, directory: &dyn Directory) -> Answer {
+fn answer(mut request: Request<Incoming>, peer: Peer, directory: &dyn Directory) -> HttpAnswer {
     if request.method() != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, String::new());
     }
-    let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
-        Ok(key) => key,
-        Err(error) => return not_upgraded(error),
-    };
     let (uri, headers) = (request.uri().clone(), request.headers().clone());
     let host = match host_of(request.version(), &uri, &headers) {
         Ok(host) => host,
         Err(cause) => return bad_request(cause),
     };
-    let origin = origin_of(&headers);
-    let page = Page { host, origin: origin.as_deref() };
     let peer = Peer::behind(directory.proxies(), peer, host, &headers);
-    let address = peer.address;
-    let admitted = name_in(uri.path()).ok_or_else(no_such_name).and_then(|name| {
-        let is_joining = key.is_some();
-        let query = uri.query();
+    let (answer, upgrade) = answer_request(&mut request, name_in(uri.path()), peer, host, directory);
+    if let Some(Upgrade { upgraded, acceptor, entry }) = upgrade {
+        tokio::spawn(async move {
+            match upgraded.await {
+                Ok(upgraded) => take_over(upgraded, &acceptor, entry).await,
+                Err(error) => tracing::debug!(%error, "the client left before the upgrade"),
+            }
+        });
+    }
+    answer
+}
+
+/// A connection that becomes a WebSocket for a session.
+pub struct Upgrade {
+    /// The connection, after the answer has been sent.
+    pub upgraded: OnUpgrade,
+    /// Accepts the WebSocket.
+    pub acceptor: Acceptor,
+    /// The admitted client.
+    pub entry: Entry,
+}
+
+/// Answers a GET request about a name, or for a WebSocket to it.
+pub fn answer_request<B>(
+    request: &mut Request<B>,
+    name: Option<&str>,
+    peer: Peer,
+    host: Option<&str>,
+    directory: &dyn Directory,
+) -> (HttpAnswer, Option<Upgrade>) {
+    let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
+        Ok(key) => key,
+        Err(error) => {
+            directory.count_bad_upgrade(error);
+            return (not_upgraded(error), None);
+        }
+    };
+    let origin = origin_of(request.headers());
+    let page = Page { host, origin: origin.as_deref() };
+    let (query, is_joining) = (request.uri().query(), key.is_some());
+    let admitted = name.ok_or_else(no_such_name).and_then(|name| {
         let asking = ConnectRequest { name, query, page, peer, is_joining };
         Ok((asking, directory.admit(asking)?))
     });
     match (admitted, key) {
-        (Err(refusal), _) => refused(&refusal, &headers),
+        (Err(refusal), _) => (refused(&refusal, request.headers()), None),
         (Ok((asking, _)), None) => {
             let mut answer = text(StatusCode::OK, directory.describe(&asking).to_json());
-            allow(&mut answer, &headers);
-            answer
+            allow(&mut answer, request.headers());
+            (answer, None)
         }
         (Ok((_, (acceptor, entry))), Some(key)) => {
-            let upgrade = hyper::upgrade::on(&mut request);
-            tokio::spawn(async move {
-                match upgrade.await {
-                    Ok(upgraded) => take_over(upgraded, &acceptor, entry).await,
-                    Err(error) => tracing::debug!(%address, %error, "the client left before the upgrade"),
-                }
-            });
-            upgraded(&key)
+            (upgraded(&key), Some(Upgrade { upgraded: hyper::upgrade::on(request), acceptor, entry }))
         }
     }
 }
@@ -161,7 +187,7 @@ fn has(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
     values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
 }
 
-fn upgraded(accept: &str) -> Answer {
+fn upgraded(accept: &str) -> HttpAnswer {
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
         .header(CONNECTION, "upgrade")
@@ -172,7 +198,7 @@ fn upgraded(accept: &str) -> Answer {
         .expect("these are header values")
 }
 
-fn not_upgraded(error: UpgradeError) -> Answer {
+fn not_upgraded(error: UpgradeError) -> HttpAnswer {
     let refusal = RefusalAnswer::new("bad_request", error.to_string(), "connect with a WebSocket client");
     let mut answer = text(error.status(), refusal.to_json());
     if error == UpgradeError::Version {
@@ -181,13 +207,13 @@ fn not_upgraded(error: UpgradeError) -> Answer {
     answer
 }
 
-fn bad_request(cause: &'static str) -> Answer {
+fn bad_request(cause: &'static str) -> HttpAnswer {
     let refusal =
         RefusalAnswer::new("bad_request", cause, "send exactly one Host header (RFC 9112, section 3.2)");
     text(StatusCode::BAD_REQUEST, refusal.to_json())
 }
 
-fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> Answer {
+fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> HttpAnswer {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut answer = text(status, refusal.to_json());
     // A page that may join may also read the reason why it cannot join now.
@@ -197,18 +223,18 @@ fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> Answer {
     answer
 }
 
-fn allow(answer: &mut Answer, asked: &HeaderMap) {
-    answer.headers_mut().insert(VARY, HeaderValue::from_static("origin"));
+fn allow(answer: &mut HttpAnswer, asked: &HeaderMap) {
     if let Some(origin) = asked.get(ORIGIN) {
         answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     }
 }
 
-fn text(status: StatusCode, body: String) -> Answer {
+fn text(status: StatusCode, body: String) -> HttpAnswer {
     let mut answer = Response::new(Full::new(Bytes::from(body)));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("origin"));
     answer
 }

@@ -199,7 +199,7 @@ pub enum BindError {
     Certificate(#[from] crate::certificate::CertificateError),
     /// Every client on the network could join.
     #[error(transparent)]
-    Entry(#[from] crate::admission::PolicyError),
+    Entry(#[from] nowcast_admission::PolicyError),
     /// The system refuses for another reason.
     #[error("cannot listen on {address}: {error}")]
     Io {

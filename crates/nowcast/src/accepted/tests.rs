@@ -7,10 +7,11 @@ use nowcast_session::{Config, Entropy, Limits, NoSource, Session};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{AcceptConfig, Acceptor, BACKLOG_MAX};
-use crate::carrier::{Carrier, CarrierKind, Ended, Ending};
+use nowcast_engine::carrier::{Carrier, CarrierKind, Ended, Ending};
+use nowcast_engine::{AcceptConfig, clock};
+
+use super::{Accepted, BACKLOG_MAX};
 use crate::channel::Entry;
-use crate::clock;
 
 /// A carrier in memory.
 struct Pipe {
@@ -54,7 +55,7 @@ impl Carrier for Pipe {
 
 #[tokio::test]
 async fn clients_that_begin_slowly_do_not_keep_out_another() {
-    let (acceptor, mut accepted) = Acceptor::new(AcceptConfig::default());
+    let (acceptor, mut accepted) = Accepted::open(AcceptConfig::default());
     let hello = Hello {
         version_min: VERSION,
         version_max: VERSION,

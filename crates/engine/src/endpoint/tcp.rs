@@ -39,16 +39,21 @@ pub fn tls_config(certificates: Arc<Certificates>) -> Arc<rustls::ServerConfig> 
     Arc::new(config)
 }
 
-/// Receives the TCP connections of a stand-alone endpoint.
+/// Receives the TCP connections of a stand-alone endpoint; see [`accept_all`](super::accept_all).
 #[derive(Clone)]
-pub(crate) struct Tcp {
+pub struct Tcp {
     tls: TlsAcceptor,
     directory: Arc<dyn Directory>,
     places: Arc<Semaphore>,
 }
 
 impl Tcp {
-    pub(crate) fn new(certificates: Arc<Certificates>, directory: Arc<dyn Directory>) -> Self {
+    /// Makes the receiver. Its clients are admitted by `directory`.
+    ///
+    /// # Panics
+    /// Like [`tls_config`].
+    #[must_use]
+    pub fn new(certificates: Arc<Certificates>, directory: Arc<dyn Directory>) -> Self {
         let tls = TlsAcceptor::from(tls_config(certificates));
         Self { tls, directory, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
     }
@@ -79,5 +84,11 @@ impl Reception for Tcp {
                 tracing::debug!(%address, "a connection sent no request in time");
             }
         });
+    }
+}
+
+impl std::fmt::Debug for Tcp {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Tcp").finish_non_exhaustive()
     }
 }

@@ -2,60 +2,33 @@
 
 mod limits;
 mod sessions;
-#[cfg(test)]
-mod tests;
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use nowcast_admission::{Entry, Now};
 use nowcast_session::packet::{Hello, Refuse};
-use nowcast_session::{CloseCode, Config, Limits, Session};
-use tokio::sync::{Notify, mpsc};
+use nowcast_session::{CloseCode, ClosedBy, Config, Session};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Permit, Permits};
 use sessions::{Call, Calls, Resumption, Sessions};
 
-use crate::admission::Now;
 use crate::carrier::{Carrier, CarrierLayer, Ended, Ending, retire};
-use crate::channel::{Channel, Entry};
-use crate::driver::{Application, Core, DrivenSession, Driver, SessionLink, Shared};
-use crate::{clock, io, random};
+use crate::driver::{Application, DrivenSession, SessionOwner};
+use crate::io;
 
 /// Time after which a carrier without a HELLO is closed (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of channels that the application has not accepted yet. Above it, new sessions are refused as busy. A session
-/// counts only after its peer's proof, so clients that begin slowly keep out nobody.
-const BACKLOG_MAX: usize = 1_024;
-const NOT_ACCEPTING: &str = "the service does not accept now";
 
-/// Receives accepted carriers; cheap to clone.
-///
-/// Your own endpoint passes upgraded WebSockets to the acceptor:
-///
-/// ```no_run
-/// # async fn upgraded() -> Result<tokio::net::TcpStream, std::io::Error> { unimplemented!() }
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use nowcast::carrier::WebSocket;
-/// use nowcast::{AcceptConfig, Acceptor, Entry};
-///
-/// let (acceptor, mut service) = Acceptor::new(AcceptConfig::default());
-/// tokio::spawn(async move {
-///     let stream = upgraded().await?; // by your HTTP server, with the subprotocol "nowcast.1"
-///     let entry = Entry { room: "tracker".into(), ..Entry::default() };
-///     acceptor.hand_over(Box::new(WebSocket::accepted(stream, Vec::new()).await), entry);
-///     Ok::<_, std::io::Error>(())
-/// });
-/// let channel = service.accept().await?;
-/// # Ok(())
-/// # }
-/// ```
+/// Receives accepted carriers, and serves their sessions; cheap to clone.
 #[derive(Clone)]
 pub struct Acceptor {
     inner: Arc<Inner>,
@@ -67,18 +40,25 @@ struct Inner {
     sessions: Sessions,
     layers: Vec<Arc<dyn CarrierLayer>>,
     is_closing: AtomicBool,
-    serves: Serves,
+    serve: Box<dyn Serve>,
 }
 
-/// The other ends of accepted sessions.
-enum Serves {
-    /// A queue of channels.
-    Channels(mpsc::Sender<Channel>),
-    /// An application for each session.
-    Applications(Box<MakeApplication>),
+/// Serves the sessions of an [`Acceptor`]. The usual implementation is a function that makes an application for each session.
+pub trait Serve: Send + Sync + 'static {
+    /// Whether new sessions are refused as busy.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// Begins to serve a session whose peer was admitted with `entry`. The owner is dropped after the session is over.
+    fn begin(&self, entry: Entry, session: DrivenSession) -> Box<dyn SessionOwner>;
 }
 
-type MakeApplication = dyn Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync;
+impl<F: Fn(Entry) -> Box<dyn Application> + Send + Sync + 'static> Serve for F {
+    fn begin(&self, entry: Entry, session: DrivenSession) -> Box<dyn SessionOwner> {
+        Box::new((session, self(entry)))
+    }
+}
 
 /// Configuration of an acceptor.
 #[derive(Clone, Debug, Default)]
@@ -91,27 +71,14 @@ pub struct AcceptConfig {
     pub layers: Vec<Arc<dyn CarrierLayer>>,
 }
 
-/// Receiver of the accepted channels.
-pub struct Accepted {
-    ready: mpsc::Receiver<Channel>,
-}
-
 impl Acceptor {
-    /// Makes an acceptor and the receiver of its channels.
-    #[must_use]
-    pub fn new(config: AcceptConfig) -> (Acceptor, Accepted) {
-        let (queue, accepted) = Self::queue();
-        (Self::filling(config, queue), accepted)
-    }
-
-    /// Makes an acceptor whose sessions are driven together with their applications, which `make` makes. So a session needs no
-    /// task of its own, no lock and no wake-up for its messages. With `None`, the session is refused as busy.
+    /// Makes an acceptor whose sessions are driven together with their applications.
     ///
     /// ```
     /// use std::task::Context;
     ///
-    /// use nowcast::session::PacketOutcome;
-    /// use nowcast::{AcceptConfig, Acceptor, Application, DrivenSession, Source};
+    /// use nowcast_engine::session::{PacketOutcome, Source};
+    /// use nowcast_engine::{AcceptConfig, Acceptor, Application, DrivenSession, Entry};
     ///
     /// /// Sends each event back.
     /// #[derive(Default)]
@@ -140,35 +107,18 @@ impl Acceptor {
     ///     fn on_outcome(&mut self, _outcome: PacketOutcome) {}
     /// }
     ///
-    /// let acceptor = Acceptor::serving(AcceptConfig::default(), |_entry| Some(Box::new(Echo::default())));
+    /// let make = |_: Entry| Box::new(Echo::default()) as Box<dyn Application>;
+    /// let acceptor = Acceptor::new(AcceptConfig::default(), make);
     /// ```
     #[must_use]
-    pub fn serving(
-        config: AcceptConfig,
-        make: impl Fn(Entry) -> Option<Box<dyn Application>> + Send + Sync + 'static,
-    ) -> Acceptor {
-        Self::with(config, Serves::Applications(Box::new(make)))
-    }
-
-    /// Makes an acceptor that puts its channels into a queue, which other sources of channels share.
-    pub(crate) fn filling(config: AcceptConfig, queue: mpsc::Sender<Channel>) -> Acceptor {
-        Self::with(config, Serves::Channels(queue))
-    }
-
-    /// Makes a queue of channels.
-    pub(crate) fn queue() -> (mpsc::Sender<Channel>, Accepted) {
-        let (queue, ready) = mpsc::channel(BACKLOG_MAX);
-        (queue, Accepted { ready })
-    }
-
-    fn with(config: AcceptConfig, serves: Serves) -> Acceptor {
+    pub fn new(config: AcceptConfig, serve: impl Serve) -> Acceptor {
         let inner = Inner {
             session: config.session,
             permits: Permits::new(config.limits),
             sessions: Sessions::default(),
             layers: config.layers,
             is_closing: AtomicBool::new(false),
-            serves,
+            serve: Box::new(serve),
         };
         Acceptor { inner: Arc::new(inner) }
     }
@@ -210,47 +160,6 @@ impl std::fmt::Debug for Acceptor {
     }
 }
 
-impl Accepted {
-    /// Waits for the next channel. Returns `None` once every acceptor has been dropped.
-    pub async fn next(&mut self) -> Option<Channel> {
-        self.ready.recv().await
-    }
-
-    /// Like [`next`](Self::next). An error means that no further channel can arrive.
-    ///
-    /// # Errors
-    /// [`crate::Error::Closed`] with `going_away`.
-    pub async fn accept(&mut self) -> Result<Channel, crate::Error> {
-        self.next().await.ok_or_else(is_gone)
-    }
-
-    /// Like [`accept`](Self::accept), but never waits. Returns `None` if no program has connected.
-    ///
-    /// # Errors
-    /// Like [`accept`](Self::accept).
-    pub fn try_accept(&mut self) -> Result<Option<Channel>, crate::Error> {
-        match self.ready.try_recv() {
-            Ok(channel) => Ok(Some(channel)),
-            Err(mpsc::error::TryRecvError::Empty) => Ok(None),
-            Err(mpsc::error::TryRecvError::Disconnected) => Err(is_gone()),
-        }
-    }
-}
-
-fn is_gone() -> crate::Error {
-    crate::Error::Closed(nowcast_session::Closed {
-        code: CloseCode::GOING_AWAY,
-        reason: "the endpoint is gone".into(),
-        by: nowcast_session::ClosedBy::Us,
-    })
-}
-
-impl std::fmt::Debug for Accepted {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Accepted").finish_non_exhaustive()
-    }
-}
-
 impl Inner {
     async fn take_in(
         self: Arc<Self>,
@@ -265,6 +174,7 @@ impl Inner {
             () = displaced.notified() => return retire(carrier, Ending::GoingAway),
         };
         let Ok(Ok(packet)) = first else {
+            drop(permit);
             self.permits.count(Counted::NoHello);
             return retire(carrier, Ending::Violation);
         };
@@ -311,11 +221,11 @@ impl Inner {
             Call::GoAway => return session.close(CloseCode::GOING_AWAY.0, "the endpoint goes away"),
         };
         let Some(resume) = &hello.resume else { return };
-        match session.session.check_resume(resume) {
+        match session.protocol.check_resume(resume) {
             Ok(()) => {
                 session.attach(carrier);
                 let now = session.look();
-                session.session.handle_packet(now, &packet);
+                session.protocol.handle_packet(now, &packet);
                 self.permits.count(Counted::Resumed);
             }
             Err(code) => {
@@ -340,13 +250,9 @@ impl Inner {
             refuse(carrier, hello, code, text);
             None
         };
-        let is_busy = match &self.serves {
-            Serves::Channels(queue) => queue.capacity() == 0 || queue.is_closed(),
-            Serves::Applications(_) => false,
-        };
-        if is_busy || self.is_closing.load(Ordering::SeqCst) {
+        if self.serve.is_busy() || self.is_closing.load(Ordering::SeqCst) {
             self.permits.count(Counted::Busy);
-            return refused(carrier, CloseCode::BUSY, NOT_ACCEPTING);
+            return refused(carrier, CloseCode::BUSY, "the service does not accept now");
         }
         let Some(permit) = permit.become_session() else {
             return refused(carrier, CloseCode::BUSY, "the service accepts no more sessions");
@@ -355,23 +261,9 @@ impl Inner {
             let code = if refusal.word() == "full" { CloseCode::BUSY } else { CloseCode::UNAUTHORISED };
             return refused(carrier, code, refusal.brief());
         }
-        let now = clock::now();
-        let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
-        let mut session = Session::accept(now, config, carrier.properties(), random::entropy());
-        session.handle_packet(now, packet);
-        let id = session.identity().map(|resume| resume.session);
-        let end = match &self.serves {
-            Serves::Channels(_) => End::Channel { shared: Shared::new(session, carrier), entry: Some(entry) },
-            Serves::Applications(make) => match make(entry) {
-                Some(application) => {
-                    End::Application(Box::new(DrivenSession::new(session, carrier)), application)
-                }
-                None => {
-                    self.permits.count(Counted::Busy);
-                    return refused(carrier, CloseCode::BUSY, NOT_ACCEPTING);
-                }
-            },
-        };
+        let session = DrivenSession::accept(&self.session, carrier, packet);
+        let id = session.protocol.identity().map(|resume| resume.session);
+        let owner = self.serve.begin(entry, session);
         let calls = id.map(|id| (id, self.sessions.insert(id)));
         // `close_all` has not seen a session that is added while it runs.
         if let Some((_, calls)) = &calls
@@ -380,79 +272,43 @@ impl Inner {
             // The session has not ended yet.
             let _ = calls.add(Call::GoAway);
         }
-        Some(Begun { end, calls, inner: self, _permit: permit })
+        Some(Begun { owner, calls, inner: self, _permit: permit })
     }
 }
 
 /// A session, from its begin to its end.
 struct Begun {
-    end: End,
+    owner: Box<dyn SessionOwner>,
     /// The session's id, and the calls for it.
     calls: Option<([u8; 8], Arc<Calls>)>,
     inner: Arc<Inner>,
     _permit: Permit,
 }
 
-/// The other end of a session.
-enum End {
-    /// The application of this session.
-    Application(Box<DrivenSession>, Box<dyn Application>),
-    /// The handles of a channel. The channel is passed on when the session opens; then there is no entry any more.
-    Channel { shared: Arc<Shared>, entry: Option<Entry> },
-}
-
 impl Begun {
     /// Runs the session until it is closed.
     async fn run(mut self) {
-        let mut driver = Driver::new();
+        let Self { owner, calls, inner, .. } = &mut self;
         poll_fn(|context| {
-            let done = self.turn(&mut driver, context);
-            self.pass_on();
+            let mut done = Poll::Pending;
+            owner.lend(&mut |session, application| {
+                if let Some((_, calls)) = calls {
+                    calls.take(context.waker()).into_iter().for_each(|call| inner.execute(call, session));
+                }
+                done = session.poll(application, context);
+            });
             done
         })
         .await;
-        if let End::Channel { shared, .. } = &self.end {
-            shared.lock().handles.has_left();
-        }
-    }
-
-    fn turn(&mut self, driver: &mut Driver, context: &mut Context<'_>) -> Poll<()> {
-        let Self { end, calls, inner, .. } = self;
-        let mut guard;
-        let (session, application): (&mut DrivenSession, &mut dyn Application) = match end {
-            End::Application(session, application) => (session, &mut **application),
-            End::Channel { shared, .. } => {
-                guard = shared.lock();
-                let Core { driven, handles } = &mut *guard;
-                (driven, handles)
+        owner.lend(&mut |session, _| {
+            // The owner found no place for the session when it opened.
+            if session
+                .closed()
+                .is_some_and(|closed| closed.code == CloseCode::BUSY && closed.by == ClosedBy::Us)
+            {
+                inner.permits.count(Counted::Busy);
             }
-        };
-        if let Some((_, calls)) = calls {
-            calls.take(context.waker()).into_iter().for_each(|call| inner.execute(call, session));
-        }
-        driver.poll(session, application, context)
-    }
-
-    /// Passes on the channel of a session that has opened. The carrier may end between our answer and the peer's proof. The
-    /// session then opens on a later carrier.
-    fn pass_on(&mut self) {
-        let (End::Channel { shared, entry }, Serves::Channels(queue)) = (&mut self.end, &self.inner.serves)
-        else {
-            return;
-        };
-        if entry.is_none() || !shared.lock().driven.is_open() {
-            return;
-        }
-        let Some(entry) = entry.take() else { return };
-        match queue.try_reserve() {
-            Ok(slot) => {
-                slot.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(shared), entry))));
-            }
-            Err(_) => {
-                self.inner.permits.count(Counted::Busy);
-                shared.lock().close(CloseCode::BUSY.0, NOT_ACCEPTING);
-            }
-        }
+        });
     }
 }
 
@@ -464,11 +320,6 @@ impl Drop for Begun {
             waiting.into_iter().for_each(|call| self.inner.refuse_unknown(call));
         }
     }
-}
-
-/// The session may move to any other carrier later, so it accepts the packet sizes of all carriers.
-pub(crate) fn limits_of(config: &Config) -> Limits {
-    Limits { packet_bytes_max: nowcast_session::Carrier::STREAM.packet_bytes_max, ..config.limits }
 }
 
 /// Answers a HELLO without a session, and closes the carrier.

@@ -135,7 +135,7 @@ impl std::fmt::Debug for Certificates {
 }
 
 /// The SHA-256 that identifies a certificate for clients.
-pub(crate) fn hash_of(der: &[u8]) -> CertificateHash {
+pub fn hash_of(der: &[u8]) -> CertificateHash {
     let digest = ring::digest::digest(&ring::digest::SHA256, der);
     digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
 }

@@ -28,9 +28,9 @@ use super::handshakes::{Handshakes, Reception};
 use super::http::{Happening, Http, NoRoom};
 use super::unproven::Unproven;
 use crate::acceptor::Acceptor;
-use crate::admission::{Entry, Page, Peer, Permit, origin_of};
 use crate::carrier::{CLOSED_VIOLATION, DATAGRAM_BYTES_MAX, Ended, too_small};
 use crate::io::Pace;
+use nowcast_admission::{Entry, Page, Peer, Permit, origin_of};
 
 /// Maximum time from the first packet of a client until its request is answered.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

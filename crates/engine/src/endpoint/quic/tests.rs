@@ -6,6 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use nowcast_admission::Entry;
+use nowcast_session::NoSource;
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint,
@@ -26,8 +28,8 @@ use super::handshakes::Handshakes;
 use super::shards::ThreadIds;
 use super::{Address, connect};
 use crate::acceptor::{AcceptConfig, Acceptor};
-use crate::admission::Entry;
 use crate::carrier::transport_config;
+use crate::driver::Application;
 use crate::endpoint::socket::sharing;
 use crate::endpoint::{ConnectRequest, Directory, Discovery, RefusalAnswer};
 
@@ -48,7 +50,10 @@ impl Directory for Rooms {
         let page = [asking.page.host, asking.page.origin].map(|part| part.map(str::to_owned));
         self.pages.lock().unwrap().push(page);
         match asking.name {
-            "open" => Ok((Acceptor::new(AcceptConfig::default()).0, Entry::default())),
+            "open" => Ok((
+                Acceptor::new(AcceptConfig::default(), |_: Entry| Box::new(NoSource) as Box<dyn Application>),
+                Entry::default(),
+            )),
             _ => Err(RefusalAnswer::new("unauthorised", "not for you", "ask for a token")),
         }
     }
@@ -595,7 +600,7 @@ async fn a_client_whose_address_changes_keeps_its_connection_on_any_of_two_threa
         let entrance = near.local_addr().unwrap();
         let forwarding = tokio::spawn(forward(near, server, Arc::clone(&moves)));
         let url = "https://localhost/nowcast/open".parse().unwrap();
-        let carrier = connect(local(), CONFIGS.2.clone(), entrance, "localhost", url).await.unwrap();
+        let carrier = connect(CONFIGS.2.clone(), entrance, "localhost", url).await.unwrap();
         assert!(!is_empty());
         moves.notify_one();
         // The server learns of the end at the thread of the connection. Otherwise it would wait for 30 s.

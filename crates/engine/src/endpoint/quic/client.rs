@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::future::poll_fn;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,6 +11,7 @@ use quinn_proto::crypto::rustls::QuicClientConfig;
 use url::Url;
 use web_transport_proto::ConnectRequest;
 
+use super::super::socket::datagrams;
 use super::carrier::QuicCarrier;
 use super::core::Core;
 use super::serving::Loop;
@@ -19,18 +20,21 @@ use super::shared::Serving;
 use crate::carrier::{Carrier, Ended, transport_config};
 use crate::io::{DatagramSocket, spawn_loop};
 
-/// Connects to a server that has a certificate for `host`, and asks for a session at this URL. Dropping the future or the carrier
-/// closes the connection. Must be called within a tokio runtime.
+/// Connects to a server; see [`open_webtransport`](crate::endpoint::open_webtransport).
 ///
 /// # Errors
-/// The end of the connection, or a setting that QUIC does not accept.
+/// The end of the connection, the system's error for the socket, or a setting that QUIC does not accept.
 pub(crate) async fn connect(
-    socket: UdpSocket,
     tls: rustls::ClientConfig,
     server: SocketAddr,
     host: &str,
     url: Url,
 ) -> Result<Box<dyn Carrier>, Box<dyn Error + Send + Sync>> {
+    let unspecified: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = datagrams((unspecified, 0).into())?;
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     config.transport_config(transport_config());
     let now = Instant::now();

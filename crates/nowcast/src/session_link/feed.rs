@@ -3,10 +3,10 @@
 
 use std::task::Context;
 
+use nowcast_engine::DrivenSession;
 use nowcast_queue::Refusal;
 use nowcast_session::{CloseCode, Refused, Time};
 
-use super::DrivenSession;
 use crate::published::Subscription;
 
 /// Maximum overhead of a message in a packet.
@@ -16,11 +16,11 @@ const LANE: u8 = 0;
 
 /// Puts messages into the session, but no more than fit into a packet now.
 pub(super) fn feed(source: &mut Option<Subscription>, driven: &mut DrivenSession) {
-    if driven.session.is_closed() {
+    if driven.protocol.is_closed() {
         *source = None;
     }
     let Some(subscription) = source else { return };
-    let now = driven.looked_at;
+    let now = driven.now();
     let mut room = None;
     loop {
         let bytes = match subscription.peek(|_, value| value.bytes.len()) {
@@ -33,15 +33,15 @@ pub(super) fn feed(source: &mut Option<Subscription>, driven: &mut DrivenSession
         };
         let cost = bytes + HEAD_BYTES;
         let is_first = room.is_none();
-        let room = room.get_or_insert_with(|| driven.session.content_room(now));
+        let room = room.get_or_insert_with(|| driven.protocol.content_room(now));
         // A message larger than any packet is put alone and leaves in fragments.
         if *room == 0 || cost > *room && !is_first {
             return;
         }
         *room = room.saturating_sub(cost);
         let put = match subscription.take() {
-            Ok(Some((key, value))) if key.is_event() => driven.session.put_event(now, LANE, &value.bytes),
-            Ok(Some((key, value))) => driven.session.put_state(value.at, LANE, key.raw(), &value.bytes),
+            Ok(Some((key, value))) if key.is_event() => driven.protocol.put_event(now, LANE, &value.bytes),
+            Ok(Some((key, value))) => driven.protocol.put_state(value.at, LANE, key.raw(), &value.bytes),
             Ok(None) | Err(_) => return,
         };
         if let Err(refused) = put {
@@ -67,9 +67,9 @@ pub(super) fn feed_at(
     if subscription.poll_behind(context).is_ready() {
         *source = None;
         end(driven, Refusal::Behind);
-        return Some(driven.looked_at);
+        return Some(driven.now());
     }
-    driven.session.content_room_at(driven.looked_at)
+    driven.protocol.content_room_at(driven.now())
 }
 
 /// Ends the session, because the publisher has no further messages for this subscriber.

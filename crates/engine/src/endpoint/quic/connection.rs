@@ -10,8 +10,8 @@ use web_transport_proto::error_to_http3;
 
 use super::handshakes::Handshake;
 use super::http::Http;
-use crate::admission::Permit;
 use crate::carrier::{Ended, patient};
+use nowcast_admission::Permit;
 
 /// Time for a peer to confirm the end of its session, in round trips, and its minimum.
 const GOODBYE_ROUND_TRIPS: u32 = 3;

@@ -1,16 +1,15 @@
-//! A channel's link over a network, for the handles of the channel. `channel.rs` is the driver's side.
+//! A channel's link over a network, as the handles of the channel use it. `mod.rs` is the driver's side.
 
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
+use nowcast_engine::carrier::CarrierKind;
+use nowcast_engine::{IoThread, Phase, clock};
 use nowcast_session::{Refused, Time};
 use tokio::sync::watch;
 
-use super::channel::{Core, Shared};
-use crate::carrier::CarrierKind;
-use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Shapes, Status};
-use crate::clock;
-use crate::io::IoThread;
+use super::{Core, Shared};
+use crate::channel::{CommandId, Entry, Error, LaneId, Link, Put, Received, Shapes, Status};
 use crate::published::Subscription;
 
 /// A session, as the handles of its channel use it.
@@ -25,7 +24,7 @@ pub(crate) struct SessionLink {
 impl SessionLink {
     /// Makes the link of a session that runs on this thread.
     pub(crate) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
-        let shapes = Arc::clone(&shared.lock().driven.shapes);
+        let shapes = Arc::clone(&shared.lock().handles.shapes);
         Self { shared, shapes, entry, thread: IoThread::current() }
     }
 
@@ -35,7 +34,7 @@ impl SessionLink {
 }
 
 fn put(core: &mut Core, now: Time, LaneId(lane): LaneId, put: Put<'_>) -> Result<u64, Refused> {
-    let session = &mut core.driven.session;
+    let session = &mut core.driven.protocol;
     match put {
         Put::State(key, value) => session.put_state(now, lane, key.raw(), value).map(|()| 0),
         Put::Event(payload) => session.put_event(now, lane, payload).map(|()| 0),
@@ -82,7 +81,7 @@ impl Link for SessionLink {
     fn put_in_batch(&self, lane: LaneId, message: Put<'_>) -> Poll<Result<u64, Error>> {
         let mut core = self.lock();
         // An older time suffices. Reading a clock for each message of a batch would cost more than the message itself.
-        let now = core.driven.looked_at;
+        let now = core.driven.now();
         match put(&mut core, now, lane, message) {
             Err(Refused::Full) => Poll::Pending,
             done => Poll::Ready(core.explain(done)),
@@ -133,7 +132,7 @@ impl Link for SessionLink {
 
     fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>> {
         let mut core = self.lock();
-        if core.driven.session.is_drained() {
+        if core.driven.protocol.is_drained() {
             return Poll::Ready(Ok(()));
         }
         if let Some(closed) = core.closed() {
@@ -144,7 +143,7 @@ impl Link for SessionLink {
     }
 
     fn status(&self) -> Status {
-        self.lock().driven.status()
+        Status::of(&self.lock().driven)
     }
 
     fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
@@ -156,7 +155,7 @@ impl Link for SessionLink {
     }
 
     fn session_id(&self) -> Option<[u8; 8]> {
-        self.lock().driven.session_id()
+        self.lock().driven.protocol.identity().map(|resume| resume.session)
     }
 
     fn shapes(&self) -> &Shapes {
@@ -184,12 +183,12 @@ impl Link for SessionLink {
 
     fn ping(&self) {
         let mut core = self.lock();
-        core.driven.session.ping();
+        core.driven.protocol.ping();
         core.handles.wake_driver();
     }
 
     fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
-        self.lock().driven.session.set_bytes_per_second_max(bytes_per_second_max);
+        self.lock().driven.protocol.set_bytes_per_second_max(bytes_per_second_max);
     }
 }
 

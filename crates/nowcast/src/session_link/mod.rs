@@ -1,30 +1,42 @@
-//! The application of a channel. It shares the session with the handles of the channel, behind one lock.
+//! The link of a channel over a network: a session of the engine, which the handles of the channel share with the session's driver,
+//! behind one lock.
 
-use std::future::poll_fn;
+mod feed;
+mod link;
+
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Waker};
 use std::time::Instant;
 
-use nowcast_session::{CloseCode, Closed, Notice, PacketOutcome, Session, Source};
+use nowcast_engine::carrier::{Carrier, CarrierKind};
+use nowcast_engine::{Application, DrivenSession, Phase, SessionOwner, clock};
+use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, PacketOutcome, Source};
 use tokio::sync::watch;
 
-use super::feed::{feed, feed_at};
-use super::{Application, DrivenSession, Driver};
-use crate::carrier::{Carrier, CarrierKind};
-use crate::channel::{CommandId, Error, Message, Phase, Received, Replies, RequeuedMessages, Wakers};
-use crate::clock;
+use crate::channel::{
+    CommandId, Error, LaneId, Message, MessageKind, Received, Replies, RequeuedMessages, Shapes, Wakers,
+};
 use crate::published::Subscription;
+use feed::{feed, feed_at};
 
-/// Runs the session of a channel until it is closed.
-pub(crate) async fn run(shared: Arc<Shared>) {
-    let mut driver = Driver::new();
-    poll_fn(|context| {
-        let Core { driven, handles } = &mut *shared.lock();
-        driver.poll(driven, handles, context)
-    })
-    .await;
-    shared.lock().handles.has_left();
+pub(crate) use link::SessionLink;
+
+/// Lends a channel's session to its driver.
+pub(crate) struct SharedOwner(pub(crate) Arc<Shared>);
+
+impl SessionOwner for SharedOwner {
+    fn lend(&mut self, turn: &mut dyn FnMut(&mut DrivenSession, &mut dyn Application)) {
+        let Core { driven, handles } = &mut *self.0.lock();
+        turn(driven, handles);
+    }
+}
+
+/// The driver has ended.
+impl Drop for SharedOwner {
+    fn drop(&mut self) {
+        self.0.lock().handles.left.send_replace(true);
+    }
 }
 
 /// A session and the state of its channel's handles, behind one lock.
@@ -50,6 +62,8 @@ pub(crate) struct Handles {
     pub(super) open_batches: usize,
     pub(super) replies: Replies,
     pub(super) kept: RequeuedMessages,
+    /// The types that the two ends have announced to each other.
+    pub(super) shapes: Arc<Shapes>,
     /// The publisher's messages for the peer.
     pub(super) subscription: Option<Subscription>,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
@@ -58,8 +72,8 @@ pub(crate) struct Handles {
 }
 
 impl Shared {
-    pub(crate) fn new(session: Session, carrier: Box<dyn Carrier>) -> Arc<Self> {
-        let (changes, _) = watch::channel((Phase::Connecting, Some(carrier.kind())));
+    pub(crate) fn new(driven: DrivenSession) -> Arc<Self> {
+        let (changes, _) = watch::channel((Phase::Connecting, driven.carrier_kind()));
         let handles = Handles {
             driver: None,
             readers: Wakers::default(),
@@ -68,11 +82,11 @@ impl Shared {
             open_batches: 0,
             replies: Replies::default(),
             kept: RequeuedMessages::default(),
+            shapes: Arc::default(),
             subscription: None,
             changes,
             left: watch::Sender::new(false),
         };
-        let driven = DrivenSession::new(session, carrier);
         Arc::new(Self { core: Mutex::new(Core { driven, handles }) })
     }
 
@@ -119,8 +133,8 @@ impl Core {
 
     /// Reading may free credit. The driver is then woken to inform the peer.
     pub(super) fn note_reading(&mut self) {
-        let report = self.driven.session.report_at();
-        if report.is_some_and(|at| self.driven.armed.is_none_or(|armed| at < armed)) {
+        let report = self.driven.protocol.report_at();
+        if report.is_some_and(|at| self.driven.armed().is_none_or(|armed| at < armed)) {
             self.handles.wake_driver();
         }
     }
@@ -133,8 +147,24 @@ impl Handles {
     }
 
     fn take_message(&mut self, driven: &mut DrivenSession, bytes: &mut Vec<u8>) -> Option<Received> {
-        // The session counts late replies. If the caller is gone, it needs no reply.
-        driven.take_message(bytes, |command, reply| _ = self.replies.settle(command, Ok(mem::take(reply))))
+        loop {
+            let message = driven.receive_into(bytes)?;
+            let lane = message.lane;
+            let kind = match message.kind {
+                Kind::State { key } => MessageKind::State { key: key.into() },
+                Kind::Event if self.shapes.take_in(lane, bytes) => continue,
+                Kind::Event => MessageKind::Event,
+                Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
+                Kind::Replication { packet } => MessageKind::Replication { packet },
+                Kind::Reply { command } => {
+                    // The session counts late replies. If the caller is gone, it needs no reply.
+                    self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
+                    continue;
+                }
+            };
+            let produced_at = clock::instant(message.produced_at);
+            return Some(Received { lane: LaneId(lane), kind, produced_at });
+        }
     }
 
     /// Takes messages while one of them may be the reply to a waiting command. All other messages are kept for the application.
@@ -150,7 +180,7 @@ impl Handles {
     }
 
     fn note_change(&mut self, driven: &DrivenSession) {
-        let state = (driven.phase().clone(), driven.carrier.as_ref().map(|carrier| carrier.kind()));
+        let state = (driven.phase().clone(), driven.carrier_kind());
         self.changes.send_if_modified(|before| {
             let is_new = *before != state;
             *before = state;
@@ -160,11 +190,6 @@ impl Handles {
 
     pub(crate) fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
         self.changes.subscribe()
-    }
-
-    /// Records that the driver has ended.
-    pub(crate) fn has_left(&mut self) {
-        self.left.send_replace(true);
     }
 
     /// Becomes true when the driver has ended.
@@ -196,11 +221,11 @@ impl Application for Handles {
         if !self.replies.is_empty() {
             self.take_replies(driven);
         }
-        if driven.is_readable() || !self.kept.is_empty() {
+        if driven.protocol.is_readable() || !self.kept.is_empty() {
             self.readers.wake_all();
         }
         // Only acknowledgements make room for new messages.
-        let acknowledged = driven.stats().packets_acknowledged;
+        let acknowledged = driven.protocol.stats().packets_acknowledged;
         if mem::replace(&mut self.acknowledged, acknowledged) != acknowledged {
             self.writers.wake_all();
         }

@@ -4,6 +4,7 @@ mod accept;
 mod discovery;
 mod hosts;
 mod http;
+mod open;
 mod quic;
 mod socket;
 mod stream;
@@ -14,18 +15,17 @@ use std::net::IpAddr;
 pub use accept::{Reception, accept_all};
 pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
 pub use hosts::addresses_of_this_machine;
-pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
-pub use nowcast_name_server::is_name;
+pub use http::{HttpAnswer, Upgrade, UpgradeError, answer_request, upgrade_key, upgrade_required_headers};
+pub use open::{OpenError, open_websocket, open_webtransport};
 pub use quic::QuicEndpoint;
-pub(crate) use quic::{ALPN, connect as connect_webtransport};
-pub(crate) use socket::datagrams;
 pub use socket::{BindError, Sockets};
 pub use stream::Stream;
-pub(crate) use tcp::Tcp;
-pub use tcp::tls_config;
+pub use tcp::{Tcp, tls_config};
+
+use nowcast_admission::{AdmissionRefusal, AdmissionRequest, Entry, Network, Page, Peer, Permit};
+use nowcast_names::is_name;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::admission::{AdmissionRefusal, AdmissionRequest, Entry, Network, Page, Peer, Permit};
 
 /// The path of services under their endpoint.
 const PATH: &str = "/nowcast/";
@@ -76,6 +76,9 @@ pub trait Directory: Send + Sync + 'static {
     fn proxies(&self) -> &[Network] {
         &[]
     }
+
+    /// Counts a request that is not a valid upgrade. By default, nothing counts it.
+    fn count_bad_upgrade(&self, _error: UpgradeError) {}
 
     /// Describes a name.
     fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery;
