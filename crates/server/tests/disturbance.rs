@@ -8,9 +8,15 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Player, TestServer};
+use common::session::Guest;
+use common::{PATIENCE, Player, TestServer};
 use futures_util::SinkExt;
+use futures_util::future::join_all;
+use nowcast::session::{Config as SessionConfig, Limits};
+use nowcast::{CarrierKind, Connector};
+use nowcast_server::WorldConfig;
 use nowcast_server::figures::{Buckets, Figures};
+use nowcast_world_client::Join;
 use nowcast_world_protocol::plain::ServerMessage;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
@@ -108,6 +114,74 @@ async fn clients_that_never_read_affect_no_other_client() {
     .await;
 }
 
+/// Sessions that never read, and the memory that all of them may take together.
+const SILENT_SESSIONS: usize = 60;
+const SILENT_BYTES_MAX: usize = 100_000_000;
+
+/// The clients are in this process, so their memory counts, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_never_read_take_little_memory_and_affect_no_player_in_another_room() {
+    undisturbed_by("sessions that never read", |server| async move {
+        let (closed, before) = (too_slow(&server), resident_bytes());
+        let joining = (0..SILENT_SESSIONS).map(|number| {
+            let carrier = if number % 2 == 0 { CarrierKind::WebTransport } else { CarrierKind::WebSocket };
+            let url = format!("nowcast://{}/loud", server.address);
+            // The clients hold little, so that the memory is the server's.
+            let limits = Limits { window_bytes: 64 << 10, message_bytes_max: 16 << 10, ..Limits::default() };
+            let config = SessionConfig { limits, ..SessionConfig::default() };
+            let connector = Connector::new().carriers([carrier]).session(config);
+            async move {
+                let channel = connector.connect(&url).await.expect("the room has space");
+                Guest::introduce(channel, Join::new("Ada"))
+            }
+        });
+        let guests = join_all(joining).await;
+        let (mut most, until) = (0, Instant::now() + PATIENCE);
+        while too_slow(&server) < closed + SILENT_SESSIONS {
+            assert!(Instant::now() < until, "not all sessions are closed as too slow");
+            most = most.max(resident_bytes().saturating_sub(before));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        drop(guests);
+        println!("{SILENT_SESSIONS} sessions that never read: {most} bytes");
+        if cfg!(target_os = "linux") {
+            assert!(
+                (1_000_000..SILENT_BYTES_MAX).contains(&most),
+                "{SILENT_SESSIONS} sessions: {most} bytes"
+            );
+        }
+    })
+    .await;
+}
+
+/// Returns the number of clients that were closed because they read too slowly.
+fn too_slow(server: &TestServer) -> usize {
+    let page = server.handle.metrics();
+    let lines = page.lines().filter(|line| line.contains("reason=\"too_slow\""));
+    lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok()).sum()
+}
+
+/// A world with many small events, which cost the most memory for their bytes.
+fn loud() -> WorldConfig {
+    common::script(
+        "loud",
+        "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {} })
+        world.event('noise', { text = 'text' })
+        world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0) }) end)
+        world.on('step', function()
+            for _ = 1, 12 do world.emit('noise', { text = string.rep('x', 60) }) end
+        end)",
+    )
+}
+
+/// Returns the memory of this process.
+fn resident_bytes() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    pages.unwrap_or_default() * 4_096
+}
+
 /// Measures the intervals between a witness's updates, first without an attack and then during one. In most attempts, the
 /// 95th percentile during the attack is at most twice the percentile without an attack, or at most twice the requested
 /// interval. In every attempt the ticks need little processor time.
@@ -116,7 +190,8 @@ where
     F: Fn(Arc<TestServer>) -> A,
     A: Future<Output = ()> + Send + 'static,
 {
-    let server = Arc::new(TestServer::start().await);
+    let worlds = vec![common::plaza(), loud()];
+    let server = Arc::new(TestServer::with(|config| config.worlds = worlds).await);
     let mut witness = server.join("plaza", &format!("hz={HZ}&name=witness")).await;
     let (mut undisturbed, mut seen) = (0, Vec::new());
     for attempt in 1..=ATTEMPTS {
