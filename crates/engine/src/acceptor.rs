@@ -15,11 +15,12 @@ use nowcast_admission::{Entry, Now};
 use nowcast_session::packet::{Hello, Refuse};
 use nowcast_session::{CloseCode, ClosedBy, Config, Session};
 use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Permit, Permits};
-use sessions::{Call, Calls, Resumption, Sessions};
+use sessions::{Call, Resumption, Sessions};
 
 use crate::carrier::{Carrier, CarrierLayer, Ended, Ending, retire};
 use crate::driver::{Application, DrivenSession, SessionOwner};
@@ -150,7 +151,7 @@ impl Acceptor {
     /// Ends all sessions because the endpoint closes, and begins no more.
     pub fn close_all(&self) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
-        self.inner.sessions.close_all();
+        self.inner.sessions.wake_all();
     }
 }
 
@@ -191,8 +192,8 @@ impl Inner {
         };
         match hello.resume.as_ref().map(|resume| resume.session) {
             Some(session) => {
-                let call = Call::Resume(Box::new(Resumption { carrier, hello, packet }));
-                if let Err(call) = self.sessions.call(&session, call) {
+                let resumption = Box::new(Resumption { carrier, hello, packet });
+                if let Err(call) = self.sessions.resume(&session, resumption) {
                     self.refuse_unknown(call);
                 }
             }
@@ -207,19 +208,14 @@ impl Inner {
 
     /// Answers a carrier that wants to resume a session that does not exist.
     fn refuse_unknown(&self, call: Call) {
-        if let Call::Resume(resumption) = call {
-            let Resumption { carrier, hello, .. } = *resumption;
+        if let Some(Resumption { carrier, hello, .. }) = call.map(|resumption| *resumption) {
             self.permits.count(Counted::UnknownSession);
             refuse(carrier, &hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
         }
     }
 
-    /// Executes a call for a session, in the session's job.
-    fn execute(&self, call: Call, session: &mut DrivenSession) {
-        let Resumption { carrier, hello, packet } = match call {
-            Call::Resume(resumption) => *resumption,
-            Call::GoAway => return session.close(CloseCode::GOING_AWAY.0, "the endpoint goes away"),
-        };
+    /// Continues a session on another carrier, in the session's job.
+    fn resume(&self, Resumption { carrier, hello, packet }: Resumption, session: &mut DrivenSession) {
         let Some(resume) = &hello.resume else { return };
         match session.protocol.check_resume(resume) {
             Ok(()) => {
@@ -265,13 +261,6 @@ impl Inner {
         let id = session.protocol.identity().map(|resume| resume.session);
         let owner = self.serve.begin(entry, session);
         let calls = id.map(|id| (id, self.sessions.insert(id)));
-        // `close_all` has not seen a session that is added while it runs.
-        if let Some((_, calls)) = &calls
-            && self.is_closing.load(Ordering::SeqCst)
-        {
-            // The session has not ended yet.
-            let _ = calls.add(Call::GoAway);
-        }
         Some(Begun { owner, calls, inner: self, _permit: permit })
     }
 }
@@ -280,7 +269,7 @@ impl Inner {
 struct Begun {
     owner: Box<dyn SessionOwner>,
     /// The session's id, and the calls for it.
-    calls: Option<([u8; 8], Arc<Calls>)>,
+    calls: Option<([u8; 8], Receiver<Call>)>,
     inner: Arc<Inner>,
     _permit: Permit,
 }
@@ -292,8 +281,13 @@ impl Begun {
         poll_fn(|context| {
             let mut done = Poll::Pending;
             owner.lend(&mut |session, application| {
-                if let Some((_, calls)) = calls {
-                    calls.take(context.waker()).into_iter().for_each(|call| inner.execute(call, session));
+                while let Some((_, calls)) = calls
+                    && let Poll::Ready(Some(call)) = calls.poll_recv(context)
+                {
+                    call.into_iter().for_each(|resumption| inner.resume(*resumption, session));
+                }
+                if inner.is_closing.load(Ordering::SeqCst) && session.closed().is_none() {
+                    session.close(CloseCode::GOING_AWAY.0, "the endpoint goes away");
                 }
                 done = session.poll(application, context);
             });
@@ -315,9 +309,10 @@ impl Begun {
 /// Removes the session, also after a panic.
 impl Drop for Begun {
     fn drop(&mut self) {
-        if let Some((id, _)) = &self.calls {
-            let waiting = self.inner.sessions.remove(id);
-            waiting.into_iter().for_each(|call| self.inner.refuse_unknown(call));
+        if let Some((id, calls)) = &mut self.calls {
+            self.inner.sessions.remove(id);
+            calls.close();
+            std::iter::from_fn(|| calls.try_recv().ok()).for_each(|call| self.inner.refuse_unknown(call));
         }
     }
 }

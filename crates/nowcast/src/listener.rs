@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, RwLock, Weak};
 
@@ -94,7 +93,7 @@ pub struct Listener {
     names: Arc<Names>,
     port: u16,
     accepting: JoinSet<()>,
-    _quic: Option<QuicEndpoint>,
+    _quic: QuicEndpoint,
 }
 
 /// The reason why a name cannot be advertised.
@@ -132,10 +131,9 @@ impl Listener {
         for listener in tcp {
             accepting.spawn(accept_all(listener, tcp_side.clone()));
         }
-        let quic = match udp.is_empty() {
-            true => None,
-            false => Some(serve_udp(udp, certificates, directory, port)?),
-        };
+        let address = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+        let quic = QuicEndpoint::serve(None, udp, certificates, directory)
+            .map_err(|error| BindError::Io { address, error })?;
         Ok(Self { names, port, accepting, _quic: quic })
     }
 
@@ -200,18 +198,6 @@ impl std::fmt::Debug for Listener {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Listener").field("port", &self.port).finish_non_exhaustive()
     }
-}
-
-fn serve_udp(
-    sockets: Vec<std::net::UdpSocket>,
-    certificates: Arc<Certificates>,
-    directory: Arc<dyn Directory>,
-    port: u16,
-) -> Result<QuicEndpoint, BindError> {
-    QuicEndpoint::serve(sockets, certificates, directory).map_err(|error: io::Error| BindError::Io {
-        address: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port),
-        error,
-    })
 }
 
 /// An advertised name. Dropping it releases the name; accepted channels stay open.

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
 use nowcast::admission::{Admission, AdmissionRefusal, Crowded, Now, Peer, Permit};
 use nowcast_engine::carrier::{OverTcp, poll_room, prepare_stream};
 use nowcast_engine::endpoint::Stream;
@@ -111,12 +113,16 @@ impl Connection {
         })
     }
 
-    /// Moves the connection to the I/O thread that runs the caller.
+    /// Takes an upgraded connection over from HTTP, and moves it to the I/O thread that runs the caller. Returns it with the bytes that
+    /// have arrived behind the request.
     ///
     /// # Errors
     /// If the system has no free file descriptor, or rejects the registration.
-    pub(crate) fn move_here(&mut self) -> io::Result<()> {
-        self.stream.move_here()
+    pub(crate) fn taken_over(upgraded: Upgraded) -> io::Result<(Self, Vec<u8>)> {
+        let parts = upgraded.downcast::<TokioIo<Self>>().expect("every connection is served as this type");
+        let mut connection = parts.io.into_inner();
+        connection.stream.move_here()?;
+        Ok((connection, parts.read_buf.to_vec()))
     }
 
     /// Expects messages of the plain protocol from now on. A read fails when too many bytes complete no message. A flush

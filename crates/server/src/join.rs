@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, LOCATION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
-use hyper_util::rt::TokioIo;
 use nowcast::admission::{Entry, Now, Page, Peer, origin_of};
 use nowcast_engine::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
 use nowcast_room::plain::PlainSink;
@@ -152,11 +151,10 @@ async fn run(
     (handle, sink): (ClientHandle, Arc<PlainSink>),
     shared: &Shared,
 ) {
-    let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
-    let mut connection = parts.io.into_inner();
-    if let Err(error) = connection.move_here() {
-        return debug!(%error, "the connection cannot be moved to an I/O thread");
-    }
+    let (connection, received) = match Connection::taken_over(upgraded) {
+        Ok(taken_over) => taken_over,
+        Err(error) => return debug!(%error, "the connection cannot be moved to an I/O thread"),
+    };
     let client = Client {
         seat,
         handle: Arc::new(handle),
@@ -165,7 +163,7 @@ async fn run(
         timeouts: shared.config.timeouts.clone(),
         received_at: parking_lot::Mutex::new(Instant::now()),
     };
-    client.run(connection, parts.read_buf.to_vec()).await;
+    client.run(connection, received).await;
 }
 
 /// The validated parameters of the address.

@@ -80,7 +80,7 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     /// The channels of each service.
     services: Vec<(ServiceConfig, Accepted)>,
-    quic: Option<QuicEndpoint>,
+    quic: QuicEndpoint,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
 }
@@ -157,15 +157,10 @@ impl Server {
                 _watchers: watchers,
             }
         });
-        let quic = match udp.is_empty() {
-            true => None,
-            false => {
-                let directory = Arc::new(admission::Rooms { shared: Arc::clone(&shared), moved: None });
-                let address = SocketAddr::new(shared.config.hosts[0], port);
-                let quic = QuicEndpoint::serve_on(&shared.io, udp, certificates, directory);
-                Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
-            }
-        };
+        let directory = Arc::new(admission::Rooms { shared: Arc::clone(&shared), moved: None });
+        let address = SocketAddr::new(shared.config.hosts[0], port);
+        let quic = QuicEndpoint::serve(Some(&shared.io), udp, certificates, directory)
+            .map_err(|error| nowcast::BindError::Io { address, error })?;
         Ok(Self { listeners: tcp, services, quic, shared, stop: watch::Sender::new(false) })
     }
 

@@ -143,14 +143,12 @@ impl RefusalAnswer {
 }
 
 /// Returns the hash in base64, the form in which pages pass it to their browser.
-#[must_use]
-pub fn hash_to_text(hash: &CertificateHash) -> String {
+fn hash_to_text(hash: &CertificateHash) -> String {
     BASE64_STANDARD.encode(hash)
 }
 
 /// Parses a hash from base64.
-#[must_use]
-pub fn hash_from_text(text: &str) -> Option<CertificateHash> {
+fn hash_from_text(text: &str) -> Option<CertificateHash> {
     BASE64_STANDARD.decode(text).ok()?.try_into().ok()
 }
 

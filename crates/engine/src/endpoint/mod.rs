@@ -13,7 +13,7 @@ mod tcp;
 use std::net::IpAddr;
 
 pub use accept::{Reception, accept_all};
-pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
+pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer};
 pub use hosts::addresses_of_this_machine;
 pub use http::{HttpAnswer, Upgrade, UpgradeError, answer_request, upgrade_key, upgrade_required_headers};
 pub use open::{OpenError, open_websocket, open_webtransport};

@@ -7,7 +7,6 @@ use axum::extract::{Path, Request, State};
 use axum::http::header::UPGRADE;
 use axum::response::Response;
 use hyper::upgrade::Upgraded;
-use hyper_util::rt::TokioIo;
 use nowcast::admission::{Entry, Peer};
 use nowcast_engine::Acceptor;
 use nowcast_engine::carrier::WebSocket;
@@ -80,12 +79,11 @@ pub(crate) async fn answer(
 }
 
 async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
-    let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
-    let mut connection = parts.io.into_inner();
-    if let Err(error) = connection.move_here() {
-        return debug!(%error, "the connection cannot be moved to an I/O thread");
-    }
+    let (mut connection, received) = match Connection::taken_over(upgraded) {
+        Ok(taken_over) => taken_over,
+        Err(error) => return debug!(%error, "the connection cannot be moved to an I/O thread"),
+    };
     connection.expect_session();
-    let carrier = WebSocket::accepted(connection, parts.read_buf.to_vec()).await;
+    let carrier = WebSocket::accepted(connection, received).await;
     acceptor.hand_over(Box::new(carrier), entry);
 }

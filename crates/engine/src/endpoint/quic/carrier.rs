@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto::SendDatagramError;
 
-use super::connection::error_code;
+use super::connection::{Connection, error_code};
 use super::core::{Core, Reference};
 use super::shared::Serving;
 use crate::carrier::{
@@ -46,12 +46,7 @@ impl QuicCarrier {
     /// Ready when the server has admitted this client.
     pub(super) fn poll_admitted(&self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         let mut core = self.lock();
-        let Some(connection) = core.connection(self.connection) else {
-            return Poll::Ready(Err(self.end()));
-        };
-        if let Some(ended) = connection.ended.get() {
-            return Poll::Ready(Err(ended.clone()));
-        }
+        let connection = self.open(&mut core)?;
         if !connection.http.is_admitted() {
             wait(&mut connection.reader, context);
             return Poll::Pending;
@@ -63,6 +58,14 @@ impl QuicCarrier {
         connection.say_goodbye(Instant::now(), CLOSED_VIOLATION, &too_small(allowed));
         self.wake_endpoint(core);
         Poll::Ready(Err(Ended::Broken(format!("only {allowed} bytes fit into a datagram"))))
+    }
+
+    /// Returns the connection while the session is open.
+    fn open<'a>(&self, core: &'a mut Core) -> Result<&'a mut Connection, Ended> {
+        match core.connection(self.connection) {
+            Some(connection) if connection.ended.get().is_none() => Ok(connection),
+            _ => Err(self.end()),
+        }
     }
 
     fn end(&self) -> Ended {
@@ -81,12 +84,7 @@ impl Carrier for QuicCarrier {
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         let mut core = self.lock();
-        let Some(connection) = core.connection(self.connection) else {
-            return Poll::Ready(Err(self.end()));
-        };
-        if let Some(ended) = connection.ended.get() {
-            return Poll::Ready(Err(ended.clone()));
-        }
+        let connection = self.open(&mut core)?;
         if connection.quic.datagrams().send_buffer_space() >= DATAGRAM_BYTES_MAX {
             return Poll::Ready(Ok(()));
         }
@@ -97,10 +95,7 @@ impl Carrier for QuicCarrier {
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {
         let datagram = copied(&[&[QUARTER_STREAM_ID], packet]);
         let mut core = self.lock();
-        let Some(connection) = core.connection(self.connection) else { return Err(self.end()) };
-        if let Some(ended) = connection.ended.get() {
-            return Err(ended.clone());
-        }
+        let connection = self.open(&mut core)?;
         match connection.quic.datagrams().send(datagram, false) {
             // The buffer is full only if nobody has asked whether it has space. Networks lose packets, too.
             Ok(()) | Err(SendDatagramError::Blocked(_)) => {}

@@ -52,66 +52,37 @@ const SHARDS_MAX: usize = 64;
 /// The library's listener uses this type for you. A server with its own HTTP port uses it directly.
 pub struct QuicEndpoint {
     serving: Vec<Arc<Serving>>,
-    port: u16,
 }
 
 impl QuicEndpoint {
-    /// Serves on sockets that share one port. Must be called within a tokio runtime.
+    /// Serves on sockets that share one port. On I/O threads, each address is served by all threads, on systems where sockets can share
+    /// an address (Linux). A client's session belongs to one thread. Without I/O threads, the current tokio runtime serves.
     ///
     /// # Errors
     /// The system's error for the sockets.
     pub fn serve(
+        threads: Option<&IoThreads>,
         sockets: Vec<UdpSocket>,
         certificates: Arc<Certificates>,
         directory: Arc<dyn Directory>,
     ) -> io::Result<Self> {
         let config = server_config(certificates);
-        Self::serve_by(sockets, |socket| {
-            let address = Address::new(&config, &directory, 1);
-            let serving = address.serve(socket, 0)?;
-            address.is_complete(std::slice::from_ref(&serving));
-            Ok(vec![serving])
-        })
-    }
-
-    /// Like [`serve`](Self::serve), on I/O threads. Each address is served by all threads, on systems where sockets can share an
-    /// address (Linux). A client's session belongs to one thread.
-    ///
-    /// # Errors
-    /// The system's error for the sockets.
-    pub fn serve_on(
-        threads: &IoThreads,
-        sockets: Vec<UdpSocket>,
-        certificates: Arc<Certificates>,
-        directory: Arc<dyn Directory>,
-    ) -> io::Result<Self> {
-        let config = server_config(certificates);
-        Self::serve_by(sockets, |socket| {
-            let sockets = sharing(socket, threads.all().len().min(SHARDS_MAX))?;
+        let mut serving = Vec::new();
+        for socket in sockets {
+            let sockets = sharing(socket, threads.map_or(1, |threads| threads.all().len().min(SHARDS_MAX)))?;
             let address = Arc::new(Address::new(&config, &directory, sockets.len()));
-            let mut serving = Vec::new();
+            let first = serving.len();
             for (number, socket) in sockets.into_iter().enumerate() {
                 let of_address = Arc::clone(&address);
-                serving.push(threads.next().run(move || of_address.serve(socket, number))??);
+                let serve = move || of_address.serve(socket, number);
+                serving.push(match threads {
+                    Some(threads) => threads.next().run(serve)??,
+                    None => serve()?,
+                });
             }
-            address.is_complete(&serving);
-            Ok(serving)
-        })
-    }
-
-    fn serve_by(
-        sockets: Vec<UdpSocket>,
-        serve: impl Fn(UdpSocket) -> io::Result<Vec<Arc<Serving>>>,
-    ) -> io::Result<Self> {
-        let port = sockets.first().map_or(Ok(0), |socket| Ok::<_, io::Error>(socket.local_addr()?.port()))?;
-        let serving: Vec<_> = sockets.into_iter().map(serve).collect::<io::Result<_>>()?;
-        Ok(Self { serving: serving.into_iter().flatten().collect(), port })
-    }
-
-    /// The port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port
+            address.is_complete(&serving[first..]);
+        }
+        Ok(Self { serving })
     }
 }
 
@@ -123,7 +94,7 @@ impl Drop for QuicEndpoint {
 
 impl std::fmt::Debug for QuicEndpoint {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("QuicEndpoint").field("port", &self.port).finish_non_exhaustive()
+        formatter.debug_struct("QuicEndpoint").finish_non_exhaustive()
     }
 }
 
