@@ -167,7 +167,7 @@ impl Link for SessionLink {
     }
 
     fn watch_left(&self) -> Option<watch::Receiver<bool>> {
-        Some(self.lock().handles.watch_left())
+        Some(self.shared.left.subscribe())
     }
 
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {

@@ -35,13 +35,15 @@ impl SessionOwner for SharedOwner {
 /// The driver has ended.
 impl Drop for SharedOwner {
     fn drop(&mut self) {
-        self.0.lock().handles.left.send_replace(true);
+        self.0.left.send_replace(true);
     }
 }
 
 /// A session and the state of its channel's handles, behind one lock.
 pub(crate) struct Shared {
     core: Mutex<Core>,
+    /// Becomes true when nothing more can leave: the session is closed and its last carrier has ended.
+    left: watch::Sender<bool>,
 }
 
 /// The state behind the lock.
@@ -54,21 +56,19 @@ pub(crate) struct Core {
 pub(crate) struct Handles {
     /// Requests a turn of the driver. Absent after the request.
     driver: Option<Waker>,
-    pub(super) readers: Wakers,
-    pub(super) writers: Wakers,
+    readers: Wakers,
+    writers: Wakers,
     /// The number of acknowledged packets at the time when the writers were last woken.
     acknowledged: u64,
     /// Number of open batches. Nothing is sent while one exists.
-    pub(super) open_batches: usize,
-    pub(super) replies: Replies,
-    pub(super) kept: RequeuedMessages,
+    open_batches: usize,
+    replies: Replies,
+    kept: RequeuedMessages,
     /// The types that the two ends have announced to each other.
-    pub(super) shapes: Arc<Shapes>,
+    shapes: Arc<Shapes>,
     /// The publisher's messages for the peer.
-    pub(super) subscription: Option<Subscription>,
+    subscription: Option<Subscription>,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
-    /// Becomes true when nothing more can leave: the session is closed and its last carrier has ended.
-    left: watch::Sender<bool>,
 }
 
 impl Shared {
@@ -85,9 +85,8 @@ impl Shared {
             shapes: Arc::default(),
             subscription: None,
             changes,
-            left: watch::Sender::new(false),
         };
-        Arc::new(Self { core: Mutex::new(Core { driven, handles }) })
+        Arc::new(Self { core: Mutex::new(Core { driven, handles }), left: watch::Sender::new(false) })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
@@ -104,7 +103,7 @@ impl Core {
     }
 
     /// Takes the notices of the session.
-    pub(super) fn take_notices(&mut self) {
+    fn take_notices(&mut self) {
         self.driven.pass_notices(&mut self.handles);
     }
 
@@ -120,19 +119,19 @@ impl Core {
     }
 
     /// Closes the session after all messages are delivered.
-    pub(super) fn linger(&mut self) {
+    fn linger(&mut self) {
         self.driven.look();
         self.driven.close_after_delivery(CloseCode::DONE.0, "");
         self.handles.wake_driver();
     }
 
     /// Returns the next message that is not a reply. Replies go to their tasks.
-    pub(super) fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
+    fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
         self.handles.take_message(&mut self.driven, bytes)
     }
 
     /// Reading may free credit. The driver is then woken to inform the peer.
-    pub(super) fn note_reading(&mut self) {
+    fn note_reading(&mut self) {
         let report = self.driven.protocol.report_at();
         if report.is_some_and(|at| self.driven.armed().is_none_or(|armed| at < armed)) {
             self.handles.wake_driver();
@@ -190,11 +189,6 @@ impl Handles {
 
     pub(crate) fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
         self.changes.subscribe()
-    }
-
-    /// Becomes true when the driver has ended.
-    pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
-        self.left.subscribe()
     }
 }
 

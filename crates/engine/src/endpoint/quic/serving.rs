@@ -1,7 +1,7 @@
 //! The loop of a QUIC endpoint on one socket.
 
 use std::pin::Pin;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use quinn_udp as udp;
 use tokio::time::{Sleep, sleep_until};
 
 use super::carrier::QuicCarrier;
-use super::core::{Core, Outlet};
+use super::core::{Admitted, Core, Outlet};
 use super::shards::Forwarded;
 use super::shared::Serving;
 use crate::io::{Batch, DatagramSocket};
@@ -46,7 +46,7 @@ impl Loop {
     }
 
     /// Reads datagrams until none is left. Returns whether the socket may have more.
-    fn receive(&mut self, now: Instant, context: &mut Context<'_>) -> bool {
+    fn receive(&mut self, core: &mut Core, now: Instant, context: &mut Context<'_>) -> bool {
         let Self { serving, socket, batch, block, retry_at, .. } = self;
         if retry_at.is_some_and(|at| now < at) {
             return false;
@@ -64,7 +64,6 @@ impl Loop {
                 }
             };
             has_worked = true;
-            let mut core = serving.lock();
             for number in 0..count {
                 let (datagrams, sender) = batch.received(number);
                 for datagram in datagrams {
@@ -85,27 +84,30 @@ impl Loop {
     }
 
     /// Handles the datagrams that other threads have received for this one.
-    fn take_forwarded(&mut self, now: Instant) {
-        let forwarded = self.serving.inbox.take();
-        if forwarded.is_empty() {
-            return;
-        }
-        let mut core = self.serving.lock();
-        for Forwarded { from, to, ecn, bytes } in forwarded {
+    fn take_forwarded(&mut self, core: &mut Core, now: Instant) {
+        for Forwarded { from, to, ecn, bytes } in self.serving.inbox.take() {
             let ecn = ecn.map(ecn_of_udp);
             core.handle(now, from, to, ecn, BytesMut::from(&bytes[..]), &mut Out(&mut self.socket));
         }
     }
 
     /// Starts the sessions of admitted clients.
-    fn hand_over(&self, core: MutexGuard<'_, Core>) {
-        let mut core = core;
-        let admitted = core.take_admitted();
-        drop(core);
-        for admitted in admitted {
-            if let Some(carrier) = QuicCarrier::new(&self.serving, admitted.connection) {
-                admitted.acceptor.hand_over(Box::new(carrier), admitted.entry);
+    fn hand_over(&self, admitted: Vec<Admitted>) {
+        for Admitted { acceptor, entry, connection } in admitted {
+            if let Some(carrier) = QuicCarrier::new(&self.serving, connection) {
+                acceptor.hand_over(Box::new(carrier), entry);
             }
+        }
+    }
+
+    /// Registers the events that must cause another turn.
+    fn rest(&mut self, next: Option<Instant>, context: &mut Context<'_>) {
+        let Some(at) = next.into_iter().chain(self.retry_at).min() else { return };
+        if self.sleep.deadline() != at.into() {
+            self.sleep.as_mut().reset(at.into());
+        }
+        if self.sleep.as_mut().poll(context).is_ready() {
+            context.waker().wake_by_ref();
         }
     }
 }
@@ -115,20 +117,20 @@ impl Future for Loop {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.serving.inbox.register(context.waker());
-        let now = Instant::now();
-        let has_more = this.receive(now, context);
-        this.take_forwarded(now);
         let serving = Arc::clone(&this.serving);
+        serving.inbox.register(context.waker());
+        let now = Instant::now();
         let mut core = serving.lock();
+        let has_more = this.receive(&mut core, now, context);
+        this.take_forwarded(&mut core, now);
         core.handle_timeout(now, &mut Out(&mut this.socket));
         if serving.is_closing() {
             core.close_all(now, GOING_AWAY, "going away");
         }
         core.transmit(now, &mut Out(&mut this.socket));
-        let is_over = core.is_over();
-        let next = core.poll_timeout().into_iter().chain(this.retry_at).min();
-        this.hand_over(core);
+        let (admitted, is_over, next) = (core.take_admitted(), core.is_over(), core.poll_timeout());
+        drop(core);
+        this.hand_over(admitted);
         this.socket.flush(context);
         if is_over {
             return Poll::Ready(());
@@ -136,15 +138,7 @@ impl Future for Loop {
         if has_more {
             context.waker().wake_by_ref();
         }
-        if let Some(at) = next {
-            let at = at.into();
-            if this.sleep.deadline() != at {
-                this.sleep.as_mut().reset(at);
-            }
-            if this.sleep.as_mut().poll(context).is_ready() {
-                context.waker().wake_by_ref();
-            }
-        }
+        this.rest(next, context);
         Poll::Pending
     }
 }
