@@ -22,3 +22,9 @@ it("the_main_entries_export_at_most_200_names", () => {
   expect(names.length).toBeGreaterThan(100);
   expect(names.length).toBeLessThanOrEqual(200);
 });
+
+it("every_exported_name_has_a_page_that_shows_it", () => {
+  const names = readRepositoryFile("docs/reference/sdk.md").split(/^### /m).slice(1);
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.filter((text) => text.includes("No page shows this name."))).toEqual([]);
+});

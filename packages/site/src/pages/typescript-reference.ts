@@ -1,7 +1,7 @@
 /** The reference of the TypeScript SDK, from the entries of its package and their comments. */
 import { join } from "node:path";
 import ts from "typescript";
-import { ROOT, readRepositoryFile } from "./repository.js";
+import { filesOfRepository, ROOT, readRepositoryFile } from "./repository.js";
 
 /** Folder and name of each package, in the order of the page. */
 const PACKAGES = {
@@ -20,11 +20,14 @@ interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string }>>;
 }
 
+/** The pages that are named first, if they show a name. */
+const GUIDES = ["sdk", "react", "three", "page-parts"].map((name) => `docs/how-to/${name}.md`);
+
 const INTRODUCTION = `# TypeScript SDK
 
 Every name that the packages \`nowcast\`, \`@nowcast/react\`, \`@nowcast/three\` and \`@nowcast/page\` export, by import. The guides are
 [Use the TypeScript SDK](../how-to/sdk.md), [React](../how-to/react.md), [three.js](../how-to/three.md) and [Build a page of parts](../how-to/page-parts.md).
-Descriptions are first sentences; your editor shows the whole comments. Entries \`internal\` belong to Nowcast's own packages.
+Descriptions are first sentences; your editor shows the whole comments. Each name has a page that shows it, or another name that uses it. Entries \`internal\` belong to Nowcast's own packages.
 `;
 
 /** One heading for each entry, such as `nowcast/world`, and one below it for each name that the entry exports. */
@@ -44,28 +47,68 @@ export function typescriptReference(): string {
     entries.map(({ file }) => file),
     options,
   );
+  const files = entries.map(({ name, file }) => ({ name, file: program.getSourceFile(file)! }));
   const reference = new Reference(program.getTypeChecker());
-  const parts = entries.map(({ name, file }) => reference.entry(name, program.getSourceFile(file)!));
+  for (const { file } of files) reference.add(file);
+  reference.findPages();
+  const parts = files.map(({ name, file }) => reference.entry(name, file));
   return `${[INTRODUCTION, ...parts].join("\n").trimEnd()}\n`;
+}
+
+/** The names in the code of a page: blocks, and words between backticks. */
+function namesInCode(markdown: string): ReadonlySet<string> {
+  const code = markdown.match(/^```[\s\S]*?^```|(`+)[^\n]+?\1/gm) ?? [];
+  return new Set(code.flatMap((part) => part.match(/(?<![\w.])\w+/g) ?? []));
 }
 
 class Reference {
   readonly #checker: ts.TypeChecker;
+  /** All exported names, and the text of their declarations. */
+  readonly #declared = new Map<string, string>();
+  /** For each name, the page that shows it, or the name that uses it. */
+  readonly #shown = new Map<string, string>();
 
   constructor(checker: ts.TypeChecker) {
     this.#checker = checker;
   }
 
+  /** Adds the names that an entry exports. */
+  add(file: ts.SourceFile): void {
+    for (const { name, symbol } of this.#exportsOf(file))
+      this.#declared.set(name, symbol.declarations?.[0]?.getText() ?? "");
+  }
+
+  /** Finds the page that shows each name. A type that no page shows is part of a name that a page shows. */
+  findPages(): void {
+    const isPage = /^docs\/(how-to|tutorials|concepts)\/.*\.md$/;
+    const others = [...filesOfRepository()].filter((file) => isPage.test(file)).sort();
+    for (const file of new Set([...GUIDES, ...others])) {
+      const text = readRepositoryFile(file);
+      const title = /^# (.*)$/m.exec(text)?.[1] ?? file;
+      for (const name of namesInCode(text)) {
+        if (this.#declared.has(name) && !this.#shown.has(name))
+          this.#shown.set(name, `Shown in [${title}](../${file.slice("docs/".length)}).`);
+      }
+    }
+    for (const user of this.#shown.keys()) {
+      for (const name of this.#declared.get(user)!.match(/\w+/g) ?? [])
+        if (this.#declared.has(name) && !this.#shown.has(name)) this.#shown.set(name, `Used by \`${user}\`.`);
+    }
+  }
+
   entry(name: string, file: ts.SourceFile): string {
+    const parts = this.#exportsOf(file).map(({ name, symbol }) => this.#export(name, symbol));
+    return `## ${name}\n\n${parts.join("\n")}`;
+  }
+
+  #exportsOf(file: ts.SourceFile): readonly { readonly name: string; readonly symbol: ts.Symbol }[] {
     const module = this.#checker.getSymbolAtLocation(file);
     if (module === undefined) throw new Error(`${file.fileName} exports nothing`);
-    const exported = this.#checker
+    return this.#checker
       .getExportsOfModule(module)
       .map((symbol) => ({ name: symbol.name, symbol: this.#resolved(symbol) }))
       .filter(({ symbol }) => !isInternal(symbol))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
-    const parts = exported.map(({ name, symbol }) => this.#export(name, symbol));
-    return `## ${name}\n\n${parts.join("\n")}`;
   }
 
   #resolved(symbol: ts.Symbol): ts.Symbol {
@@ -75,8 +118,8 @@ class Reference {
   #export(name: string, symbol: ts.Symbol): string {
     const declaration = symbol.declarations?.[0];
     if (declaration === undefined) return "";
-    const doc = this.#doc(symbol);
-    const head = `### \`${name}\`\n\n${doc === "" ? "" : `${doc}\n\n`}`;
+    const about = `${this.#doc(symbol)} ${this.#shown.get(name) ?? "No page shows this name."}`.trim();
+    const head = `### \`${name}\`\n\n${about}\n\n`;
     if (ts.isInterfaceDeclaration(declaration) || ts.isClassDeclaration(declaration)) {
       return `${head}${this.#members(symbol, declaration)}`;
     }
@@ -100,7 +143,7 @@ class Reference {
     const instance = this.#checker
       .getDeclaredTypeOfSymbol(symbol)
       .getProperties()
-      .filter((member) => member.declarations?.some(({ parent }) => parent === declaration));
+      .filter((member) => member.declarations?.some((own) => this.#belongs(own.parent, declaration)));
     const members = [
       ...statics
         .filter((member) => member.name !== "prototype")
@@ -111,6 +154,13 @@ class Reference {
     const plain = members.filter(({ doc }) => doc === "").map(({ text }) => `\`${text}\``);
     const lines = members.filter(({ doc }) => doc !== "").map(({ text, doc }) => `- \`${text}\` ${doc}\n`);
     return lines.join("") + (plain.length === 0 ? "" : `- ${plain.join(", ")}\n`);
+  }
+
+  /** Whether a class or interface is `declaration`, or a base of it that the entries do not export. */
+  #belongs(parent: ts.Node, declaration: ts.Node): boolean {
+    if (parent === declaration) return true;
+    if (!ts.isClassDeclaration(parent) || parent.name === undefined) return false;
+    return parent.getSourceFile().fileName.includes("/packages/") && !this.#declared.has(parent.name.text);
   }
 
   #member(prefix: string, member: ts.Symbol): { text: string; doc: string } | undefined {
