@@ -17,7 +17,5 @@ export { emoteKey, mouseKey } from "./input/keyboard.js";
 export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";
 export { peopleIn } from "./people.js";
 export { Portals } from "./portals.js";
-export { Staging } from "./staging.js";
-export { projectOver } from "./ui/project.js";
-export { type Project, WorldUi } from "./ui/world-ui.js";
 export type { VoiceElements } from "./voice/voice-toggle.js";
+export { joinInBrowser, WorldStage } from "./world-stage.js";

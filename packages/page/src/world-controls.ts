@@ -143,6 +143,7 @@ export class WorldControls {
     void this.headset?.end();
     this.voice?.end();
     this.#forget();
+    this.avatar.watched.set(0, 1.5, 0);
     this.#view = undefined;
   }
 
@@ -307,7 +308,7 @@ export class WorldControls {
         return stage.comfort;
       },
       get texts() {
-        return stage.texts;
+        return { chat: controls.hud?.chat.latest ?? [], notice: controls.hud?.notice ?? "" };
       },
       flipMicrophone: () => void this.voice?.flipMicrophone(),
       ended: () => {

@@ -1,13 +1,9 @@
-import { SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
-import { DAY, type Frame } from "@nowcast/three/internal";
-import { browserIdentity, type JoinOptions, joinWorld, tabSeat, type World } from "nowcast/world";
-import { Color, Group, NeutralToneMapping, PerspectiveCamera, Scene, WebGLRenderer } from "three";
+import { startLoop } from "@nowcast/three";
+import { DAY } from "@nowcast/three/internal";
+import type { JoinOptions, World } from "nowcast/world";
+import { Color, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
-import { Sounds } from "./sounds.js";
-import { Staging } from "./staging.js";
-import { projectOver } from "./ui/project.js";
-import { type Project, WorldUi } from "./ui/world-ui.js";
-import { WorldControls } from "./world-controls.js";
+import { joinInBrowser, WorldStage } from "./world-stage.js";
 import type { HeadsetComfort } from "./xr/headset.js";
 
 /** Without specificity, so that the rules of the page take precedence. */
@@ -18,7 +14,6 @@ const LABEL_STYLE = `
 :where(.nowcast-labels .bubble) { border-radius: 10px; padding: 4px 10px; background: rgb(16 22 36 / 78%);
   overflow-wrap: anywhere; }
 `;
-const COMFORT: HeadsetComfort = { walks: true, turnsSmoothly: false, narrows: true };
 
 export interface WorldPageOptions extends JoinOptions {
   /** Whether texts, prompts and chat are shown; true by default. */
@@ -42,136 +37,50 @@ export interface WorldPageOptions extends JoinOptions {
  * page.world.on("event:goal", () => page.hud?.say("Goal!"));
  * ```
  */
-export class WorldPage {
+export class WorldPage extends WorldStage {
   readonly world: World;
-  readonly view: WorldView;
-  readonly controls: WorldControls;
   readonly hud: WorldHud | undefined;
-  readonly ui: WorldUi | undefined;
-  readonly sounds: Sounds;
-  readonly renderer: WebGLRenderer;
-  readonly scene = new Scene();
-  readonly camera = new PerspectiveCamera(60, 1, 0.1, 1200);
-  readonly canvas: HTMLCanvasElement;
-  /** The parent of the camera: the floor of a headset's room. */
-  readonly rig = new Group();
-  readonly #comfort: HeadsetComfort;
-  readonly #labels = document.createElement("div");
-  readonly #sun = new Sun();
-  readonly #sky: SkyBackdrop;
-  readonly #staging: Staging;
-  readonly #project: Project;
-  readonly #observer: ResizeObserver;
+  readonly #labels: HTMLElement;
   readonly #stopLoop: () => void;
-  readonly #abort = new AbortController();
 
   /** `container` needs a size and a position, such as `position: relative`. */
   constructor(container: HTMLElement, url: string | URL, options: WorldPageOptions = {}) {
-    const { hud = true, sky, sound = true, comfort = COMFORT, iceServers, ...join } = options;
-    this.#comfort = comfort;
-    const { signal } = this.#abort;
-    this.renderer = new WebGLRenderer({ antialias: true });
-    this.renderer.shadowMap.enabled = true;
-    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
-    this.canvas = this.renderer.domElement;
-    this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
-    this.#labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
-    this.#labels.className = "nowcast-labels";
-    container.append(this.canvas, this.#labels);
+    const { hud: hasHud = true, sky, sound = true, comfort, iceServers, ...join } = options;
+    const renderer = new WebGLRenderer({ antialias: true });
+    renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
+    const canvas = renderer.domElement;
+    canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
+    const labels = document.createElement("div");
+    labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
+    labels.className = "nowcast-labels";
+    container.append(canvas, labels);
     adoptLabelStyle(container);
-    this.world = joinWorld(url, { identity: browserIdentity(), seat: tabSeat(), retry: true, ...join });
-    this.world.ready.catch(() => undefined);
-    this.view = new WorldView(this.world, { labels: this.#labels });
-    this.hud = hud ? new WorldHud(container, this.world) : undefined;
-    const { world, view, camera, canvas } = this;
-    this.controls = new WorldControls({ canvas, view, camera, hud: this.hud, iceServers });
-    this.ui = hud ? new WorldUi(container, this.world) : undefined;
-    this.#project = projectOver(canvas, camera, (id, out) => view.pose(id, out));
-    this.sounds = new Sounds(view.scene.assets);
-    world.on("define", () => this.sounds.define(), { signal });
-    world.on("screen", ({ place }) => this.#staging.show(place, world.screen.get(place)), { signal });
-    world.on("event", ({ name, payload }) => this.#staging.handleEvent(name, payload), { signal });
+    const world = joinInBrowser(url, join);
+    const hud = hasHud ? new WorldHud(container, world) : undefined;
+    super({
+      ...{ renderer, labels, hud, iceServers, server: world.serverUrl },
+      panels: hasHud ? container : undefined,
+      detail: { bevelSegments: 2, rich: true, grass: true },
+    });
+    this.world = world;
+    this.hud = hud;
+    this.#labels = labels;
+    if (comfort) this.comfort = comfort;
     this.sounds.setOn(sound);
-    this.renderer.toneMapping = NeutralToneMapping;
-    this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun, ({ exposure }) => {
-      this.renderer.toneMappingExposure = exposure;
-    });
-    if (sky === undefined) this.#sky.setDefault(DAY);
+    if (sky === undefined) this.sky.setDefault(DAY);
     else this.scene.background = new Color(sky);
-    this.#staging = new Staging({
-      ...{ scene: view.scene, camera: this.controls.camera, sounds: this.sounds },
-      setSky: (value) => this.#sky.set(value),
-    });
-    this.rig.add(camera);
-    this.scene.add(view.group, this.#sun.group, this.#staging.group, this.rig);
-    this.#observer = new ResizeObserver(() => this.#resize(container));
-    this.#observer.observe(container);
-    this.#resize(container);
-    this.#stopLoop = startLoop(this.renderer, (frame) => this.#drawFrame(frame));
-  }
-
-  /**
-   * Shows the world in a headset. Call it in the handler of a click, because browsers allow it only there. Rejected if the
-   * browser has no headset, or the user refuses. Players see each other's heads and hands in worlds that have kinds for
-   * them: "Headsets" in `docs/how-to/headsets.md`.
-   *
-   * ```ts
-   * button.addEventListener("click", () => page.enterHeadset().catch((error) => page.hud?.say(String(error))));
-   * ```
-   */
-  async enterHeadset(): Promise<void> {
-    const { renderer, scene: root, rig, hud } = this;
-    await this.controls.enterHeadset({
-      ...{ renderer, root, rig, comfort: this.#comfort },
-      get texts() {
-        return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
-      },
-    });
+    this.enter(world);
+    this.#stopLoop = startLoop(renderer, (frame) => this.drawFrame(frame));
   }
 
   /** Leaves the world and removes everything from the container. */
-  dispose(): void {
+  override dispose(): void {
     this.#stopLoop();
-    this.#abort.abort();
-    this.#observer.disconnect();
-    this.controls.dispose();
+    super.dispose();
     this.hud?.dispose();
-    this.ui?.dispose();
-    this.sounds.dispose();
-    this.#sky.dispose();
-    this.#staging.dispose();
-    this.view.dispose();
-    this.world.close();
     this.renderer.dispose();
     this.canvas.remove();
     this.#labels.remove();
-  }
-
-  /** The steps of a frame, in order. */
-  #drawFrame({ nowMs, seconds, xr }: Frame): void {
-    const { controls, view, camera } = this;
-    controls.update(nowMs, seconds, xr);
-    if (controls.headset) this.#writeInside(nowMs);
-    else view.writeLabels(nowMs, camera);
-    this.ui?.update(this.#project);
-    const { x, y, z } = controls.focus;
-    this.#sky.update(seconds, view.scene.sea, this.#staging.isStill, view.scene.land);
-    this.#sun.aim(camera, x, y, z);
-    this.#staging.update(seconds, camera, (id, out) => view.pose(id, out));
-    if (!controls.isResuming) this.renderer.render(this.scene, camera);
-  }
-
-  /** Draws the texts inside of the world, because a headset does not show the page. */
-  #writeInside(nowMs: number): void {
-    this.view.scene.labels.hide(nowMs);
-    this.controls.headset?.write(this.world.avatarId);
-  }
-
-  #resize({ clientWidth, clientHeight }: HTMLElement): void {
-    const [width, height] = [Math.max(1, clientWidth), Math.max(1, clientHeight)];
-    this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / height;
-    this.camera.updateProjectionMatrix();
   }
 }
 

@@ -23,4 +23,4 @@ export { type RayBox, rayBoxDistance } from "./scene/ray.js";
 export { DAY, DUSK } from "./sky/sky-look.js";
 export { WEATHER_PLACE, WorldWeather } from "./sky/world-weather.js";
 export { WorldLights } from "./world-lights.js";
-export { WorldScene } from "./world-scene.js";
+export { type Detail, WorldScene } from "./world-scene.js";

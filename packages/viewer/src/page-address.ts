@@ -1,5 +1,6 @@
 import { parseHz } from "./settings.js";
-import { CARRIERS, type Carrier } from "./visit.js";
+
+const CARRIERS = ["webtransport", "websocket"] as const;
 
 /** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
@@ -11,7 +12,7 @@ export interface PageAddress {
   /** Whether to enter at once, without the start screen. */
   enter: boolean;
   /** The only carrier to use. */
-  carrier: Carrier | undefined;
+  carrier: (typeof CARRIERS)[number] | undefined;
   networkHz: number | undefined;
   quality: string | undefined;
   light: string | undefined;

@@ -67,6 +67,10 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
     return this.#page.chat;
   }
 
+  get notice(): string {
+    return this.#page.hud.notices;
+  }
+
   get highlights(): Highlights {
     return this.#page.highlights;
   }

@@ -6,34 +6,35 @@ import {
   KeyBar,
   PeopleList,
   ScreenTexts,
-  Sounds,
-  WorldControls,
+  type WorldControls,
 } from "@nowcast/page";
-import { flipHelp, Portals, type Project, projectOver, Staging, WorldUi } from "@nowcast/page/internal";
+import { flipHelp, joinInBrowser, Portals, WorldStage } from "@nowcast/page/internal";
 import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
+import { element } from "./dom.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { PastPanel } from "./hud/past-panel.js";
 import { RulesConsole } from "./hud/rules-console.js";
+import type { PageAddress } from "./page-address.js";
 import { PageDisplay } from "./page-display.js";
 import * as elements from "./page-elements.js";
-import { applySettings } from "./page-settings.js";
 import { Picture } from "./scene/picture.js";
-import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
 import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
-import { type Entry, Visit } from "./visit.js";
 import { words } from "./words.js";
 import { clearWorld, type EventParts, WorldEvents } from "./world-events.js";
+
+/** The options of a join, from the page's address. */
+type Entry = Pick<PageAddress, "carrier" | "token">;
 
 /** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
 export class Viewer implements EventParts {
   readonly settings: Settings;
   readonly picture: Picture;
-  readonly stage: Stage;
+  readonly stage: WorldStage;
   readonly scene: WorldScene;
   readonly controls: WorldControls;
   readonly display: PageDisplay;
@@ -55,27 +56,20 @@ export class Viewer implements EventParts {
     this.controls.inputs.press(key);
     this.controls.inputs.lift(key);
   });
-  /** The panels of the world that this page is in. */
-  ui: WorldUi | undefined;
-  readonly project: Project;
   readonly past: PastPanel;
-  readonly sounds: Sounds;
-  readonly staging: Staging;
   readonly backdrop: Backdrop;
   listener: ViewerListener = NO_LISTENER;
   readonly #portals = new Portals((room) => this.listener.sentTo(room));
-  readonly #visit: Visit;
+  readonly #events = new WorldEvents(this);
+  #address = "";
+  #entry: Entry | undefined;
+  #left = new AbortController();
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
     this.settings = settings;
     this.picture = new Picture(canvas, settings);
-    this.stage = this.picture.stage;
-    this.scene = this.picture.scene;
-    this.sounds = new Sounds(this.scene.assets);
-    const { camera } = this.stage;
-    this.project = projectOver(canvas, camera, (id, out) => this.view?.pose(id, out) === true);
     this.hud = new Hud(canvas, {
-      joinAgain: () => this.#visit.rejoin(),
+      joinAgain: () => this.#join(),
       anotherRoom: () => this.listener.anotherRoom(),
     });
     this.chat = new ChatPanel(
@@ -89,38 +83,22 @@ export class Viewer implements EventParts {
       leave: () => this.listener.present(),
     });
     this.display = new PageDisplay(this, canvas);
-    this.controls = new WorldControls({ canvas, camera, scene: this.scene, hud: this.display, iceServers });
-    this.staging = new Staging({
-      ...{ scene: this.scene, camera: this.controls.camera, sounds: this.sounds },
-      setSky: (value) => this.stage.backdrop.set(value),
+    const { renderer, detail } = this.picture;
+    this.stage = new WorldStage({
+      ...{ renderer, detail, hud: this.display, iceServers, panels: document.body },
+      labels: element("labels", HTMLElement),
     });
-    this.stage.scene.add(this.staging.group);
+    this.scene = this.stage.drawn;
+    this.controls = this.stage.controls;
     this.backdrop = new Backdrop(this.scene);
-    this.#visit = new Visit({
-      settings,
-      scene: this.scene,
-      events: new WorldEvents(this),
-      clear: () => clearWorld(this),
-      began: (view) => {
-        const { world } = view;
-        this.controls.enter(view);
-        this.hud.setStatus(world.status);
-        this.ui?.dispose();
-        this.ui = new WorldUi(document.body, world);
-        this.#portals.follow(world);
-      },
-    });
-    window.addEventListener("resize", () => {
-      // The size of a headset does not depend on the window.
-      if (!this.controls.headset) this.stage.resize();
-    });
-    applySettings(this);
+    this.picture.attach(this.stage);
+    this.#applySettings();
     this.backdrop.show();
   }
 
   /** The world that this page is in, and its drawing. */
   get view(): WorldView | undefined {
-    return this.#visit?.view;
+    return this.stage?.view;
   }
 
   /** Enters a world, or enters it again with other options. */
@@ -131,15 +109,14 @@ export class Viewer implements EventParts {
     this.figures.setVisible(this.settings.hud);
     this.keyBar.setVisible(this.settings.keys);
     document.body.classList.remove("outside");
-    this.#visit.enter(address, entry);
+    this.#address = address;
+    this.#entry = entry;
+    this.#join();
   }
 
   /** Leaves the world. The caller shows the start screen again. */
   leave(): void {
-    this.controls.leave();
-    this.ui?.dispose();
-    this.ui = undefined;
-    this.#visit.leave();
+    this.#close();
     this.chat.clear();
     this.intro.hide();
     this.emotes.close();
@@ -154,14 +131,60 @@ export class Viewer implements EventParts {
     const before = { ...this.settings };
     Object.assign(this.settings, changes);
     saveSettings(this.settings);
-    applySettings(this);
-    this.#visit.applySettings(before);
+    this.#applySettings();
+    const world = this.view?.world;
+    const { name, networkHz } = this.settings;
+    if (!world) return;
+    if (before.name !== name && name !== "") world.rename(name);
+    if (before.networkHz === networkHz) return;
+    // The protocol has no value for the server's own rate, so the page reconnects and omits the rate.
+    if (networkHz === 0) this.#join();
+    else world.setRate(networkHz);
   }
 
   restart(room: string, world: string): void {
     clearWorld(this);
     this.console.clear();
     this.listener.welcomed(room, world);
+  }
+
+  #close(): void {
+    this.#left.abort();
+    this.stage.leave();
+    clearWorld(this);
+  }
+
+  /** Joins the world at the current address, also again. */
+  #join(): void {
+    this.#close();
+    const { name, networkHz } = this.settings;
+    const { carrier, token } = this.#entry ?? {};
+    const world = joinInBrowser(this.#address, {
+      ...(carrier === undefined ? {} : { carriers: [carrier] }),
+      ...(name === "" ? {} : { name }),
+      ...(token === undefined ? {} : { token }),
+      ...(networkHz === 0 ? {} : { networkHz }),
+    });
+    this.#left = new AbortController();
+    this.#events.follow(world, this.#left.signal);
+    this.stage.enter(world);
+    this.hud.setStatus(world.status);
+    this.#portals.follow(world);
+  }
+
+  #applySettings(): void {
+    const { settings, picture, controls, stage, keyBar, intro } = this;
+    const { inputs, actions } = controls;
+    const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
+    picture.applySettings();
+    stage.comfort = { walks, turnsSmoothly, narrows };
+    stage.sounds.setOn(settings.sound);
+    stage.sounds.setVolume(settings.volume);
+    inputs.invertLook = settings.invertLook;
+    inputs.lookSpeed = settings.lookSpeed;
+    inputs.keymap = settings.keymap;
+    keyBar.define(actions.bindings, settings.keymap);
+    intro.update();
   }
 
   #peopleListPage(): ConstructorParameters<typeof PeopleList>[1] {

@@ -1,6 +1,5 @@
-import type { Highlights, PeopleList, ScreenTexts, Sounds } from "@nowcast/page";
-import { followLines, peopleIn, type Staging } from "@nowcast/page/internal";
-import type { WorldScene } from "@nowcast/three/internal";
+import type { Highlights, PeopleList, ScreenTexts } from "@nowcast/page";
+import { followLines, peopleIn } from "@nowcast/page/internal";
 import type { World } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
@@ -13,7 +12,6 @@ const GREETING_MS = 1500;
 
 /** The parts of the page that show events of the world. */
 export interface EventParts {
-  readonly scene: WorldScene;
   readonly peopleList: PeopleList;
   readonly highlights: Highlights;
   readonly hud: Hud;
@@ -22,19 +20,15 @@ export interface EventParts {
   readonly console: RulesConsole;
   readonly screens: ScreenTexts;
   readonly past: PastPanel;
-  readonly staging: Staging;
-  readonly sounds: Sounds;
   /** Starts again in a room, because another server, with another ground, may answer. */
   restart(room: string, world: string): void;
 }
 
 /** Removes all that the page shows of a world. */
 export function clearWorld(page: EventParts): void {
-  page.scene.clear();
   page.peopleList.clear();
   page.highlights.clear();
   page.screens.invalidate();
-  page.staging.clear();
   page.past.update(undefined);
 }
 
@@ -49,7 +43,7 @@ export class WorldEvents {
 
   /** Follows a world until the signal. */
   follow(world: World, signal: AbortSignal): void {
-    const { hud, figures, console, sounds, display, staging } = this.#page;
+    const { hud, figures, console, display } = this.#page;
     const on: World["on"] = (type, listener) => world.on(type, listener, { signal });
     on("status", ({ status }) => {
       hud.setStatus(status);
@@ -59,12 +53,10 @@ export class WorldEvents {
       this.#welcomedAtMs = performance.now();
       this.#page.restart(welcome.room, welcome.world);
     });
-    on("define", () => sounds.define());
     for (const type of ["joined", "renamed", "avatar", "left"] as const) {
       on(type, () => this.#countPeople(world));
     }
     on("screen", ({ place }) => this.#show(place, world.screen.get(place)));
-    on("event", ({ name, payload }) => staging.handleEvent(name, payload));
     on("report", (report) => console.add(report, performance.now() - this.#welcomedAtMs > GREETING_MS));
     on("snapshot", ({ receivedAtMs }) =>
       figures.graph.record(receivedAtMs, world.display.delayMs, world.stats.bytesPerSecond),
@@ -74,9 +66,8 @@ export class WorldEvents {
   }
 
   #show(place: string, value: unknown): void {
-    const { screens, past, staging } = this.#page;
+    const { screens, past } = this.#page;
     screens.invalidate();
-    staging.show(place, value);
     if (place === PAST_PLACE) past.update(value);
   }
 

@@ -1,5 +1,6 @@
 import type { Emote } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
+import type { ChatPanel } from "../chat/chat-panel.js";
 import type { Command } from "../input/input-collector.js";
 import type { VoiceElements } from "../voice/voice-toggle.js";
 import type { PeopleList, PersonChoice } from "./people-list.js";
@@ -38,6 +39,9 @@ export interface ControlsDisplay {
   readonly gyroscope: HTMLInputElement;
   /** The list of people, whose choices also apply to voices. */
   readonly peopleList: Pick<PeopleList, "choices" | "isBlocked">;
+  readonly chat: Pick<ChatPanel, "latest">;
+  /** The line that is shown for some seconds; empty for none. */
+  readonly notice: string;
   /** Carries out a command of the page, such as `chat`. */
   run(command: Command): void;
   /** Shows a line for some seconds. */

@@ -203,11 +203,6 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     return this.#notice.hidden ? "" : (this.#notice.textContent ?? "");
   }
 
-  /** The newest lines of the chat as text, the oldest first. */
-  get latest(): readonly string[] {
-    return this.chat.latest;
-  }
-
   /** Carries out a command of the page: opens the chat, or shows the keys. */
   run(command: Command): void {
     if (command === "chat") this.chat.open();

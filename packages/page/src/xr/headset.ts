@@ -57,8 +57,6 @@ export interface HeadsetStage {
   /** The parent of the camera, which becomes the floor of the user's room. */
   readonly rig: Object3D;
   readonly comfort: HeadsetComfort;
-  /** The texts of the panel above the left wrist, besides the world's screen. */
-  readonly texts: Pick<PanelContents, "chat" | "notice">;
   /** Called when the headset has stopped. */
   ended?(): void;
 }
@@ -68,6 +66,8 @@ export interface HeadsetPage extends HeadsetStage {
   readonly camera: PerspectiveCamera;
   /** The drawn entities of the world. */
   readonly scene: WorldScene;
+  /** The texts of the panel above the left wrist, besides the world's screen. */
+  readonly texts: Pick<PanelContents, "chat" | "notice">;
   /** The current world. A page that joins again has another world afterwards. */
   readonly world: World | undefined;
   readonly actions: Actions;

@@ -1,3 +1,4 @@
+import type { WorldStage } from "@nowcast/page/internal";
 import {
   createPose,
   type DrawnKind,
@@ -103,7 +104,6 @@ const ARM_M = 0.62;
 
 /** An animated background of the start screen, generated here: the page connects to nothing before the user enters. */
 export class Backdrop implements PoseSource {
-  readonly focus = { x: 0, y: 0.8, z: 0 };
   readonly #walkers: Walker[] = [];
   readonly #pose = createPose();
   readonly #throwers: number[] = [];
@@ -143,9 +143,10 @@ export class Backdrop implements PoseSource {
     this.#nextId = FIRST_ID;
   }
 
-  /** Some figures walk in circles, and two throw a block to each other. With the same time, all stand still. */
-  animate(seconds: number): void {
-    this.#seconds = seconds;
+  /** Some figures walk in circles, and two throw a block to each other. For users who prefer reduced motion, all stand still. */
+  animate(frameSeconds: number, { staging, camera }: WorldStage): void {
+    this.#seconds += staging.isStill ? 0 : frameSeconds;
+    const seconds = this.#seconds;
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
       const yaw = -angle + (speed > 0 ? Math.PI : 0);
@@ -164,6 +165,8 @@ export class Backdrop implements PoseSource {
       this.#holder = holder;
     }
     this.#scene.placeProps(this);
+    this.#scene.animate(frameSeconds);
+    aim(camera, seconds);
   }
 
   /** The pose of the thrown block; nothing else moves by itself. */
@@ -185,21 +188,6 @@ export class Backdrop implements PoseSource {
 
   hasJumped(): boolean {
     return false;
-  }
-
-  /**
-   * Moves the camera slowly around the middle. The important part of the picture stays to the right of the
-   * card on wide screens, and above it on tall screens.
-   */
-  aim(camera: PerspectiveCamera, seconds: number): void {
-    const angle = 0.34 + Math.sin(seconds * 0.05) * 0.3;
-    const wide = camera.aspect > 1;
-    const distance = wide ? 12 : 15;
-    camera.position.set(Math.sin(angle) * distance, wide ? 2.1 : 3.2, Math.cos(angle) * distance);
-    camera.lookAt(0, 1.7, 0);
-    if (wide) camera.rotateY(0.24);
-    else camera.rotateX(-0.24);
-    camera.updateMatrixWorld();
   }
 
   #hold(person: number | undefined, isHolding: boolean): void {
@@ -277,6 +265,21 @@ export class Backdrop implements PoseSource {
     this.#scene.add(describeBody(entity), pose, undefined);
     return id;
   }
+}
+
+/**
+ * Moves the camera slowly around the middle. The important part of the picture stays to the right of the
+ * card on wide screens, and above it on tall screens.
+ */
+function aim(camera: PerspectiveCamera, seconds: number): void {
+  const angle = 0.34 + Math.sin(seconds * 0.05) * 0.3;
+  const wide = camera.aspect > 1;
+  const distance = wide ? 12 : 15;
+  camera.position.set(Math.sin(angle) * distance, wide ? 2.1 : 3.2, Math.cos(angle) * distance);
+  camera.lookAt(0, 1.7, 0);
+  if (wide) camera.rotateY(0.24);
+  else camera.rotateX(-0.24);
+  camera.updateMatrixWorld();
 }
 
 /** Who holds the block or has thrown it, and the share of its flight; 0 while it is held. */

@@ -41,23 +41,12 @@ export class XrToggle {
   }
 
   async #flip(): Promise<void> {
-    const { controls, stage, settings, chat, hud } = this.#viewer;
+    const { controls, stage, hud } = this.#viewer;
     if (controls.headset) return controls.headset.end();
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const { renderer, scene: root, rig } = stage;
     try {
-      await controls.enterHeadset({
-        ...{ renderer, root, rig },
-        get comfort() {
-          const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
-          return { walks, turnsSmoothly, narrows };
-        },
-        get texts() {
-          return { chat: chat.latest, notice: hud.notices };
-        },
-        ended: () => stage.resize(),
-      });
+      await stage.enterHeadset();
     } catch (error) {
       hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
     } finally {

@@ -247,7 +247,7 @@ export class Visitor {
   async sharpPicture(path: string): Promise<Buffer> {
     const draw = (pixelRatio: number): Promise<void> =>
       this.page.evaluate(async (ratio) => {
-        window.nowcast.viewer.stage.setPixelRatio(ratio);
+        window.nowcast.viewer.stage.renderer.setPixelRatio(ratio);
         for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
       }, pixelRatio);
     await draw(0.7);

@@ -103,7 +103,7 @@ interface Seen {
 /** The other player's head and hands as a page shows them now. */
 function seenBy({ page }: Visitor): Promise<Seen[]> {
   return page.evaluate(() =>
-    [...(window.nowcast.viewer.scene.tracking?.all ?? [])]
+    [...(window.nowcast.viewer.stage.drawn.tracking?.all ?? [])]
       .filter(({ isShown }) => isShown)
       .map(({ part, isLeft, hasJoints, x, y, z, qx, qy, qz, qw }) => ({
         part,

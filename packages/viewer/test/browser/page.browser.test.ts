@@ -35,7 +35,7 @@ const focused = (page: Page): Promise<string> => page.evaluate(() => document.ac
 
 describe("sound", () => {
   const isAudible = (page: Page): Promise<boolean> =>
-    page.evaluate(() => window.nowcast.viewer.sounds.isAudible);
+    page.evaluate(() => window.nowcast.viewer.stage.sounds.isAudible);
 
   it("is_on_after_the_first_click", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "sound" });
@@ -361,7 +361,7 @@ it("lost_graphics_context_is_explained_and_comes_back_with_its_sky", async () =>
   const sky = (): Promise<number> =>
     page.evaluate(() => {
       const { stage } = window.nowcast.viewer;
-      stage.render(true);
+      stage.renderer.render(stage.scene, stage.camera);
       const gl = stage.renderer.getContext() as WebGL2RenderingContext;
       const { drawingBufferWidth: width, drawingBufferHeight: height } = gl;
       const pixels = new Uint8Array(width * 4);

@@ -32,7 +32,7 @@ interface Seen {
 /** A person as a page draws it. */
 function seen(page: Page, avatar: number): Promise<Seen | undefined> {
   return page.evaluate((id) => {
-    const member = window.nowcast.viewer.scene.crowd.get(id);
+    const member = window.nowcast.viewer.stage.drawn.crowd.get(id);
     return member && { hat: member.hat, emote: member.emote, outfit: member.body.outfit };
   }, avatar);
 }

@@ -126,7 +126,7 @@ const own = () =>
 it("lights_signs_and_trails_of_a_world_are_drawn", async () => {
   const shines = () =>
     page.evaluate(() => {
-      const lights = window.nowcast.viewer.staging.lights.group.children as unknown as {
+      const lights = window.nowcast.viewer.stage.staging.lights.group.children as unknown as {
         intensity?: number;
       }[];
       return lights.filter(({ intensity = 0 }) => intensity > 0).length;
@@ -165,7 +165,7 @@ it("rain_and_snow_of_a_world_are_drawn_until_they_end", async () => {
   await page.locator("canvas").first().focus();
   const falling = () =>
     page.evaluate(() => {
-      const drawn = window.nowcast.viewer.staging.weather.group.children as unknown as {
+      const drawn = window.nowcast.viewer.stage.staging.weather.group.children as unknown as {
         visible: boolean;
         geometry: { drawRange: { count: number } };
       }[];
@@ -250,7 +250,7 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await waitFor("the cart", async () => (await own()).id !== body.id, PATIENCE_MS);
   const seated = () =>
     page.evaluate((id) => {
-      const member = window.nowcast.viewer.scene.crowd.get(id);
+      const member = window.nowcast.viewer.stage.drawn.crowd.get(id);
       return member && { isSeated: member.body.isSeated, x: member.x };
     }, body.id);
   await waitFor("the seat", async () => (await seated())?.isSeated === true, PATIENCE_MS);

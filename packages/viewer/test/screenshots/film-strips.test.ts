@@ -46,14 +46,14 @@ async function film({ page }: Visitor, name: string, view: Stage, moment: Moment
   const strip = page.evaluate(
     async ([source, eachMs, before, after]) => {
       const isNow = new Function(`return (${source})()`) as () => boolean;
-      const { picture, stage } = window.nowcast.viewer;
+      const { stage } = window.nowcast.viewer;
       const taken: ImageBitmap[] = [];
       let left = Number.POSITIVE_INFINITY;
       let next = performance.now();
       await new Promise<void>((resolve) => {
-        const draw = picture.render.bind(picture);
-        picture.render = () => {
-          draw();
+        const draw = stage.drawFrame.bind(stage);
+        stage.drawFrame = (frame) => {
+          draw(frame);
           if (left === Number.POSITIVE_INFINITY && isNow()) left = after;
           if (performance.now() < next || left <= 0) return;
           next = Math.max(next + eachMs, performance.now());

@@ -20,7 +20,7 @@ export function stage(page: Page, { at, lookAt, fov = 46, pixelRatio = 1 }: Stag
       for (const id of ["hud", "labels"]) document.getElementById(id)!.style.visibility = "hidden";
       // The frame of the focus belongs to the keyboard.
       viewer.stage.canvas.blur();
-      viewer.stage.setPixelRatio(pixelRatio);
+      viewer.stage.renderer.setPixelRatio(pixelRatio);
       const rules = { mode: "fixed", at, lookAt, fov, seconds: 0, rail: undefined, on: undefined };
       viewer.controls.camera.setRules({
         ...rules,
