@@ -17,7 +17,7 @@ import type { Place, Target } from "./actions.js";
  * Margin that is subtracted from the world's reach, so that a highlighted target is within reach even if its
  * shown position is old.
  */
-const CAUTION_M = 0.1;
+export const CAUTION_M = 0.1;
 /** "In front" means within 60° of the facing direction. A target in view may be anywhere ahead. */
 const FRONT_COSINE = 0.5;
 const LOOKED_AT_COSINE = 0;
@@ -97,12 +97,14 @@ export function findPlace(
 }
 
 /** Distance from the acting player's axis to the surface of a box. POINT then has the player's coordinates in the box's frame. */
-function distanceTo(actor: Actor, box: RayBox): number {
-  const height = box.y - actor.y;
-  const { halfHeight } = actor;
-  TURN.set(-box.qx, -box.qy, -box.qz, box.qw);
-  POINT.set(actor.x - box.x, -height + Math.min(halfHeight, Math.max(-halfHeight, height)), actor.z - box.z);
-  POINT.applyQuaternion(TURN);
+export function distanceTo({ x, y, z, halfHeight }: Actor, box: RayBox): number {
+  return metresTo(box, x, Math.min(y + halfHeight, Math.max(y - halfHeight, box.y)), z);
+}
+
+/** Distance from a point to the surface of a box; 0 inside. */
+export function metresTo(box: RayBox, x: number, y: number, z: number): number {
+  POINT.set(x - box.x, y - box.y, z - box.z);
+  POINT.applyQuaternion(TURN.set(-box.qx, -box.qy, -box.qz, box.qw));
   return Math.hypot(
     Math.max(0, Math.abs(POINT.x) - box.halfX),
     Math.max(0, Math.abs(POINT.y) - box.halfY),
@@ -115,7 +117,7 @@ function castFrom({ origin, direction }: Aim, box: RayBox, prop: Prop | undefine
   return prop ? castAt(prop, 0, ...ray, Number.POSITIVE_INFINITY) : rayBoxDistance(box, 0, ...ray);
 }
 
-function boxOf(member: Member): RayBox {
+export function boxOf(member: Member): RayBox {
   const { x, y, z, qx, qy, qz, qw, size, halfHeight } = member;
   const radius = PERSON_RADIUS_M * size;
   return { x, y, z, qx, qy, qz, qw, halfX: radius, halfY: halfHeight, halfZ: radius };

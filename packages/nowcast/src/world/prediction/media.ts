@@ -160,17 +160,20 @@ export class Media {
 
 /** Changes the velocity toward a target, by at most `most` metres a second. */
 function accelerate(walker: Steered, x: number, y: number, z: number, most: number): void {
-  let dx = f(x - walker.vx);
-  let dy = f(y - walker.vy);
-  let dz = f(z - walker.vz);
-  const change = f(Math.sqrt(f(f(f(dx * dx) + f(dy * dy)) + f(dz * dz))));
-  if (change > most) {
-    const share = f(most / change);
-    dx = f(dx * share);
-    dy = f(dy * share);
-    dz = f(dz * share);
-  }
-  walker.vx = f(walker.vx + dx);
-  walker.vy = f(walker.vy + dy);
-  walker.vz = f(walker.vz + dz);
+  change(walker, f(x - walker.vx), f(y - walker.vy), f(z - walker.vz), most);
+}
+
+/** Changes the velocity by at most `most` metres a second. */
+export function change(
+  walker: Pick<Steered, "vx" | "vy" | "vz">,
+  x: number,
+  y: number,
+  z: number,
+  most: number,
+): void {
+  const wanted = f(Math.sqrt(f(f(f(x * x) + f(y * y)) + f(z * z))));
+  const share = wanted > most ? f(most / wanted) : 1;
+  walker.vx = f(walker.vx + f(x * share));
+  walker.vy = f(walker.vy + f(y * share));
+  walker.vz = f(walker.vz + f(z * share));
 }

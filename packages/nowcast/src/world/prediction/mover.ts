@@ -3,7 +3,7 @@
  * separately.
  */
 import type { Input } from "../world.js";
-import { GROUND_MEMORY_STEPS, JUMP_PAUSE_STEPS, Media, WALKABLE_COSINE } from "./media.js";
+import { change, GROUND_MEMORY_STEPS, JUMP_PAUSE_STEPS, Media, WALKABLE_COSINE } from "./media.js";
 import { Contact, type Solid } from "./solid.js";
 
 const f = Math.fround;
@@ -356,19 +356,7 @@ export class Mover {
   /** Changes the velocity as desired, limited by the walker's acceleration. */
   #accelerate(gait: Gait, isOnGround: boolean): void {
     const most = f((isOnGround ? gait.groundAcceleration : gait.airAcceleration) * STEP_SECONDS);
-    let dx = this.#changeX;
-    let dy = this.#changeY;
-    let dz = this.#changeZ;
-    const change = f(Math.sqrt(f(f(f(dx * dx) + f(dy * dy)) + f(dz * dz))));
-    if (change > most) {
-      const share = f(most / change);
-      dx = f(dx * share);
-      dy = f(dy * share);
-      dz = f(dz * share);
-    }
-    this.vx = f(this.vx + dx);
-    this.vy = f(this.vy + dy);
-    this.vz = f(this.vz + dz);
+    change(this, this.#changeX, this.#changeY, this.#changeZ, most);
   }
 
   #sineCosine(angle: number): void {
