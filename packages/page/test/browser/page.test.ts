@@ -1,7 +1,9 @@
 /** Builds the examples of custom pages from the packed packages, and opens them with a real server. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { joinWorld, type World } from "nowcast/world";
 import type { Browser, Page } from "playwright-core";
 import { build, type PreviewServer, preview } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,6 +11,7 @@ import { FIREFOX_CURE, Firefox, firefoxPath } from "../../../nowcast/test/browse
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
+import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
 import { emulateHeadset } from "../../../viewer/test/browser/emulated-headset.js";
 import { layoutOf } from "../../../viewer/test/browser/layout.js";
 import { OneBlockWorld } from "../../../viewer/test/browser/one-block-world.js";
@@ -19,8 +22,42 @@ const SCREENSHOTS = join(ROOT, "target/screenshots");
 const DESKTOP = { width: 1280, height: 720 };
 /** A picture for two eyes, which is drawn without graphics hardware. */
 const SMALL = { width: 480, height: 240 };
+const SMALL_PAGE = { width: 800, height: 500 };
 const PHONE = { width: 390, height: 844 };
 const DEVICES = { desktop: DESKTOP, phone: PHONE, "phone-wide": { width: 844, height: 390 } };
+/** A world with everything that a world stages, for pictures from one camera. */
+const STAGED = `
+local world = require("@nowcast/world")
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(24, 1, 24) },
+  look = { color = "#8fb069", sea = -1.4 } })
+local Pool = world.kind("pool", { body = { motion = "sensor", role = "water", shape = "box", size = vector.create(4, 0.6, 4) },
+  look = { color = "#3c8fd0", opacity = 0.6 } })
+local Person = world.kind("person", { walker = {} })
+local Tree = world.kind("tree", { body = { motion = "fixed", shape = "box", size = vector.create(0.5, 3.75, 0.5) },
+  look = { model = "@nowcast/kit/tree" } })
+local Sign = world.kind("sign", { body = { motion = "fixed", shape = "box", size = vector.create(3, 1.2, 0.1) },
+  look = { color = "#f7f5ef", label = "a sign" }, attributes = { sign = { "text", default = "Welcome" } } })
+world.ui.panel("book", { at = "bottom_right", title = "Guest book", parts = { { "text", name = "line", text = "no guest" } } })
+world.on("start", function()
+  Floor:spawn { at = vector.create(0, -0.5, 0) }
+  Pool:spawn { at = vector.create(-4, 0.3, -3) }
+  Tree:spawn { at = vector.create(5, 1.9, -4) }
+  Sign:spawn { at = vector.create(0, 1.4, -4), yaw = math.pi }
+  world.sky { time = 19.5 }
+  world.weather { rain = 1, wind = vector.create(2, 0, 0) }
+  world.light("lamp", { at = vector.create(2, 2.5, -2), color = "#ffb070", brightness = 3, range = 14 })
+  world.light("beam", { type = "spot", at = vector.create(-3, 5, -2), direction = vector.create(0, -1, 0), color = "#70b0ff", brightness = 4 })
+  world.camera { mode = "fixed", at = vector.create(0, 4, 9), look_at = vector.create(0, 1, -3) }
+  world.show("score", { red = 1, blue = 2 })
+end)
+local places = 0
+world.on("join", function(player)
+  places += 1
+  player:spawn_avatar(Person, { at = vector.create(2 * places - 4, 1, 0) })
+end)
+world.command("go", { arguments = { { "room", "text" } } }, function(player, room) player:send_to(room, { coins = 3 }) end)
+world.on("arrive", function(player, data, from) world.show("coins", data.coins .. " from " .. from, player) end)
+`;
 /** The parts of the display, each of which must be free. */
 const PARTS = [
   ".top > *",
@@ -35,6 +72,7 @@ const PARTS = [
 ];
 
 const meeting = new OneBlockWorld();
+const staged = mkdtempSync(join(tmpdir(), "nowcast-staged-"));
 let server: ServerProcess;
 const served: PreviewServer[] = [];
 const addresses = new Map<string, string>();
@@ -43,7 +81,9 @@ let browser: Browser;
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   const worlds = ["playground", "football"].map((name) => join(ROOT, "worlds", name));
-  server = await ServerProcess.start(0, [...worlds, meeting.folder]);
+  writeFileSync(join(staged, "world.luau"), STAGED);
+  const named = ["hall", "shop"].flatMap((name) => ["--world", `${name}=${staged}`]);
+  server = await ServerProcess.start(0, [...worlds, meeting.folder, ...named]);
   process.env["NOWCAST_SERVER"] = server.url;
   browser = await launchBrowser();
 });
@@ -53,6 +93,7 @@ afterAll(async () => {
   for (const pages of served) await pages.close();
   await server?.stop();
   meeting.remove();
+  rmSync(staged, { recursive: true, force: true });
 });
 
 /** Builds an example and serves it, unless it is served already; returns its address. */
@@ -107,6 +148,8 @@ it("the example joins a world, draws it, walks, and shows its prompts", async ()
   await page.keyboard.up("KeyW");
   await page.keyboard.press("Shift+?");
   await page.getByText("look up and down").waitFor();
+  // The first Enter closes the card with the goal of the world.
+  await page.keyboard.press("Enter");
   await page.keyboard.press("Enter");
   await page.keyboard.type("hello from a page");
   await page.keyboard.press("Enter");
@@ -160,6 +203,69 @@ it("a player of the element enters with a headset, shows head and hands to other
   expect(errors).toEqual([]);
   await context.close();
 });
+
+it("the server's page and the element show the same world, and go through its portal", async () => {
+  const context = await browser.newContext({ viewport: SMALL_PAGE });
+  context.setDefaultNavigationTimeout(300_000);
+  await serveBuiltPage(context);
+  const examples = await serve("page");
+  const ben = joinWorld(`${server.url}/r/hall`, { name: "Ben", retry: true });
+  await ben.joined;
+  const speech = setInterval(() => ben.chat("Hello, page"), 3_000);
+  const byServer = await visit(await context.newPage(), "server", `${server.url}/r/hall${QUERY}`);
+  const byElement = await visit(await context.newPage(), "element", `${examples}element.html?src=/r/hall`);
+  clearInterval(speech);
+  ben.close();
+  await context.close();
+  expect(byElement).toEqual(byServer);
+  expect(byServer).toMatchObject({ people: 2, lights: 2, weather: 1, sea: -1.4, fog: true, panels: 1 });
+});
+
+const QUERY = "?name=Ada&quality=medium&light=day&enter=1";
+
+/** Enters the hall, takes a picture, goes to the shop, and returns what the picture showed. */
+async function visit(page: Page, name: string, url: string): Promise<unknown> {
+  await page.goto(url);
+  await page.evaluate(() => document.querySelector("nowcast-world")?.setAttribute("src", "/r/hall"));
+  const seen = () =>
+    page.evaluate(() => {
+      const own = document.querySelector("nowcast-world") as NowcastWorldElement | null;
+      const { scene, camera, drawn, staging, view, ui } = own?.page ?? window.nowcast.viewer.stage;
+      const isVisible = ({ visible }: { readonly visible: boolean }) => visible;
+      const round = (value: number) => Math.round(value * 100) / 100;
+      return {
+        entities: [...drawn.all].map(({ body }) => body.kind).sort(),
+        people: drawn.crowd.members.length,
+        lights: staging.lights.group.children.filter((child) => "isLight" in child && child.visible).length,
+        weather: staging.weather.group.children.filter(isVisible).length,
+        sea: drawn.sea,
+        fog: scene.fog !== null,
+        camera: [...camera.position.toArray(), camera.fov].map(round),
+        screen: [...(view?.world.screen.entries() ?? [])].sort(),
+        panels: ui?.element.shadowRoot?.querySelectorAll("[data-panel]").length,
+        bubbles: [...document.querySelectorAll(".bubble")].some((bubble) =>
+          bubble.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
+        ),
+      };
+    });
+  let shown = await seen();
+  await waitFor("a frame with lights, weather and a bubble", async () => {
+    shown = await seen();
+    return shown.lights > 0 && shown.weather > 0 && shown.bubbles;
+  });
+  await page.screenshot({ path: join(SCREENSHOTS, `same-world-${name}.png`) });
+  const world = <T>(read: (world: World) => T): Promise<T> =>
+    page.evaluate<T>(
+      `(${read})((document.querySelector("nowcast-world")?.page ?? window.nowcast).world)` as never,
+    );
+  await world((world) => world.chat("/go shop"));
+  await waitFor(
+    "the shop",
+    async () => (await world((world) => world?.screen.get("coins"))) === "3 from hall",
+  );
+  await page.close();
+  return shown;
+}
 
 it("a display in React shows score and players over the element", async () => {
   const url = await serve("react");
