@@ -1,4 +1,5 @@
-//! `cargo xtask costs` compares the costs of calls in C with those of the same calls in Rust, and measures Python and a world's step.
+//! `cargo xtask costs` compares the costs of calls in C with those of the same calls in Rust, and measures Python, a client's round over
+//! WebTransport and a world's step.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -17,13 +18,17 @@ const MODES: [(&str, &str); 3] = [
 const COUNTED: [u32; 2] = [10_000, 30_000];
 /// Walkers and things of each measured world, and the steps by which its instructions are counted.
 const WORLDS: [(&str, &str, [u32; 2]); 2] = [("200", "0", [60, 180]), ("1000", "9000", [60, 120])];
+/// The rounds of 20 clients by which the instructions of a client's round are counted.
+const SERVED: [u32; 2] = [50, 150];
+const SERVED_CLIENTS: f64 = 20.0;
 const TIMED: &str = "2000000";
 /// Runs of each program, alternately. The fastest one counts.
 const RUNS: u32 = 5;
 
 /// Builds both programs in release, and prints a table of instructions and nanoseconds for each round.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let packages = ["-p", "nowcast-ffi", "-p", "nowcast", "--lib", "--example", "call_costs"];
+    let examples = ["--example", "call_costs", "--example", "served_costs"];
+    let packages = [&["-p", "nowcast-ffi", "-p", "nowcast", "--lib"][..], &examples].concat();
     step::run(&[&["cargo", "build", "--release"][..], &packages].concat())?;
     let release = step::target_dir().join("release");
     let (c, rust) = (release.join("examples/call_costs_c"), release.join("examples/call_costs"));
@@ -46,6 +51,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
             "| {round} | {of_c:.0} | {of_rust:.0} | {ratio:.2} | {ns_c:.0} | {ns_rust:.0} | {ratio_ns:.2} |"
         );
     }
+    let served = instructions(&release.join("examples/served_costs"), &[], SERVED)? / SERVED_CLIENTS;
+    println!("\nA client's round over WebTransport, both ends together: {served:.0} instructions\n");
     measure_worlds(&release)?;
     bindings::measure()
 }
