@@ -179,7 +179,7 @@ declare module "@nowcast/world" {
     /** The player that owns the entity; nil for the server. Set this field to change the owner. */
     owner?: Player;
 
-    /** The entity whose pose this one follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. `position` is then relative to the parent. A child is removed with its parent; if the parent is the avatar of a player that leaves, the child stays, unless the child's kind has `owner = { leave = "despawn" }`. */
+    /** The entity whose pose this one follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. `position` and `rotation` are still those in the world, and setting them changes the place on the parent. A child is removed with its parent; if the parent is the avatar of a player that leaves, the child stays, unless the child's kind has `owner = { leave = "despawn" }`. */
     parent?: Entity;
 
     /** A saved table that belongs to an entity or a player. Clients never receive the table. */
