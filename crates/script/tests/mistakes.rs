@@ -100,6 +100,8 @@ fn a_value_of_the_wrong_type_is_reported_by_its_luau_type() {
         ("heat = 7", "box.attributes.heat: expected \"bool\""),
         ("heat = { 'f32', min = 1, max = 0 }", "box.attributes.heat: `min` is less than `max`"),
         ("heat = { min = 1 }", "box.attributes.heat: "),
+        ("heat = { 'text', min = 1, max = 2 }", "box.attributes.heat: only numbers have `min` and `max`"),
+        ("heat = { 'player?', min = 1, max = 2 }", "box.attributes.heat: only numbers have `min` and `max`"),
     ] {
         let told = told(&format!("world.kind('box', {{ attributes = {{ {attributes} }} }})"));
         assert!(told.starts_with("world.luau:2: ") && told.contains(words), "{attributes}: {told}");

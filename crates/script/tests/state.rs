@@ -33,6 +33,25 @@ fn ends_and_default_of_a_range_are_as_exact_as_its_numbers() {
 }
 
 #[test]
+fn a_range_of_an_integer_has_whole_numbers_and_may_be_optional() {
+    let world = "local world = require('@nowcast/world')
+        local Note = world.kind('note', { tags = { 'note' }, attributes = {
+            n = { 'u16', min = 0, max = 100 }, maybe = { 'u8?', min = 1, max = 10 }, share = { 'f32?', min = 0, max = 1 } } })
+        world.on('start', function() Note:spawn {} end)
+        world.action('set', { n = 'f64' }, function(_, set)
+            local note = Note:all()[1]
+            note.n, note.maybe, note.share = set.n, set.n, set.n
+        end, {})";
+    let case = "local note = world.tagged('note')[1]
+        test.equal(note.maybe, nil) test.equal(note.share, nil)
+        for n = 1, 10 do
+            test.act(ada, 'set', { n = n + 0.2 })
+            test.equal(note.n, n) test.equal(note.maybe, n) test.equal(note.share, 1)
+        end";
+    assert_eq!(one_case::play(world, case), None);
+}
+
+#[test]
 fn attribute_of_an_entity_becomes_nil_when_the_entity_is_removed() {
     let world = "local world = require('@nowcast/world')
         local Lamp = world.kind('lamp', {})

@@ -146,11 +146,14 @@ struct RoomList {
     rooms_max: usize,
 }
 
+/// The headers of public lists. `check_page` has checked the origin, and the lists need no credentials.
+const LISTED: [(HeaderName, &str); 2] = [(CACHE_CONTROL, "no-store"), (ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+
 /// Lists the open rooms, for start pages.
 async fn list_rooms(State(shared): State<Arc<Shared>>) -> Response {
     let list =
         RoomList { rooms: shared.rooms.list(Audience::Public), rooms_max: shared.config.limits.rooms_max };
-    ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
+    (LISTED, Json(list)).into_response()
 }
 
 #[derive(Serialize)]
@@ -161,7 +164,7 @@ struct WorldList {
 /// Lists the worlds, for start pages and consoles.
 async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
     let list = WorldList { worlds: shared.rooms.worlds(Audience::Public) };
-    ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
+    (LISTED, Json(list)).into_response()
 }
 
 /// Serves a world's asset by its hash, or a file of the web client by its name. No such file has a name that looks like a

@@ -237,7 +237,7 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
 }
 
 #[tokio::test]
-async fn the_own_page_of_a_server_that_allows_another_origin_loads_and_may_not_join() {
+async fn a_server_that_allows_another_origin_shows_its_own_page_and_answers_the_other_ones() {
     let server = TestServer::with(|config| {
         config.entry.key = Some(TokenKey::secret(b"32 bytes that nobody else knows.").expect("long enough"));
         config.entry.origins = vec!["https://example.org".into()];
@@ -249,6 +249,12 @@ async fn the_own_page_of_a_server_that_allows_another_origin_loads_and_may_not_j
     assert_eq!(status(&server, "/ws/plaza", &format!("{own}{UPGRADE}")).await, "403");
     let foreign = "Host: game.example:8080\r\nOrigin: http://game.example\r\n";
     assert_eq!(status(&server, "/", foreign).await, "403");
+    // An allowed page of another origin reads the lists, as it needs them to find a room.
+    for path in ["/api/rooms", "/api/worlds"] {
+        let (head, _) = ask(&server, path, "Host: localhost\r\nOrigin: https://example.org\r\n").await;
+        assert!(head.contains("access-control-allow-origin: *"), "{path}: {head}");
+        assert_eq!(status(&server, path, "Host: localhost\r\nOrigin: https://evil.example\r\n").await, "403");
+    }
     server.stop().await;
 }
 

@@ -111,7 +111,11 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
             let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
             if let (Some(min), Some(max), step) = bounds {
                 let middle = inner.double("default")?.unwrap_or(min);
-                let step = step.unwrap_or_else(|| default_step(min, max, middle));
+                let is_whole = match number_in(&written) {
+                    Some(number) if special_of(&ty).is_none() => !matches!(number, NumberType::F32 | NumberType::F64),
+                    _ => return Err(format!("{}: only numbers have `min` and `max`, not \"{ty}\"", inner.path)),
+                };
+                let step = step.unwrap_or_else(|| if is_whole { 1.0 } else { default_step(min, max, middle) });
                 let makes_sense = min < max && step > 0.0 && step <= max - min && (max - min) / step < 4.2e9;
                 if !makes_sense {
                     return Err(format!(
@@ -120,7 +124,11 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
                         inner.path
                     ));
                 }
-                written = Type::Range(Range { low: min, high: max, step });
+                let range = Type::Range(Range { low: min, high: max, step });
+                written = match written {
+                    Type::Option(_) => Type::Option(Box::new(range)),
+                    _ => range,
+                };
             } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
                 return Err(format!("{}: `min` and `max` go together, with `step`", inner.path));
             }
@@ -145,6 +153,15 @@ fn default_step(min: f64, max: f64, default: f64) -> f64 {
     };
     let counts = (STEPS_MAX / 2..=STEPS_MAX).rev();
     step(counts.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(STEPS_MAX))
+}
+
+/// Returns the type of a number, which may be optional.
+fn number_in(ty: &Type) -> Option<NumberType> {
+    match ty {
+        Type::Option(inner) => number_in(inner),
+        Type::Number(number) => Some(*number),
+        _ => None,
+    }
 }
 
 fn type_of(text: &str) -> Option<Type> {
