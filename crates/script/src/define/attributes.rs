@@ -108,29 +108,11 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
             let ty = ty.as_string().map(|text| text.to_string_lossy());
             let ty = ty.ok_or_else(|| wrong("a table that does not begin with a type"))?;
             let mut written = type_of(&ty).ok_or_else(|| wrong(&format!("\"{ty}\"")))?;
-            let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
-            if let (Some(min), Some(max), step) = bounds {
-                let middle = inner.double("default")?.unwrap_or(min);
-                let is_whole = match number_in(&written) {
-                    Some(number) if special_of(&ty).is_none() => !matches!(number, NumberType::F32 | NumberType::F64),
-                    _ => return Err(format!("{}: only numbers have `min` and `max`, not \"{ty}\"", inner.path)),
-                };
-                let step = step.unwrap_or_else(|| if is_whole { 1.0 } else { default_step(min, max, middle) });
-                let makes_sense = min < max && step > 0.0 && step <= max - min && (max - min) / step < 4.2e9;
-                if !makes_sense {
-                    return Err(format!(
-                        "{}: `min` is less than `max`, and `step` is more than 0 and fits between them; here they are {min}, \
-                         {max} and {step}",
-                        inner.path
-                    ));
-                }
-                let range = Type::Range(Range { low: min, high: max, step });
+            if let Some(range) = read_range(&inner, &written, &ty)? {
                 written = match written {
-                    Type::Option(_) => Type::Option(Box::new(range)),
-                    _ => range,
+                    Type::Option(_) => Type::Option(Box::new(Type::Range(range))),
+                    _ => Type::Range(range),
                 };
-            } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
-                return Err(format!("{}: `min` and `max` go together, with `step`", inner.path));
             }
             inner.nothing_else(&["type", "min", "max", "step", "default", "formerly"])?;
             let default = Some(inner.value("default")?).filter(|default| !matches!(default, Value::Nil));
@@ -139,6 +121,38 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
         }
         other => Err(wrong(other.type_name())),
     }
+}
+
+/// Reads the bounds of a number, if it has any. Integers have whole numbers unless the bounds name another step.
+fn read_range(fields: &Fields<'_>, written: &Type, name: &str) -> Declared<Option<Range>> {
+    let (low, high, step) = match (fields.double("min")?, fields.double("max")?, fields.double("step")?) {
+        (None, None, None) => return Ok(None),
+        (Some(min), Some(max), step) => (min, max, step),
+        _ => return Err(format!("{}: `min` and `max` go together, with `step`", fields.path)),
+    };
+    let number = match written {
+        Type::Option(inner) => inner,
+        other => other,
+    };
+    let default_step = match number {
+        Type::Number(number) if special_of(name).is_none() => match number {
+            NumberType::F32 | NumberType::F64 => {
+                default_step(low, high, fields.double("default")?.unwrap_or(low))
+            }
+            _ => 1.0,
+        },
+        _ => return Err(format!("{}: only numbers have `min` and `max`, not \"{name}\"", fields.path)),
+    };
+    let step = step.unwrap_or(default_step);
+    let makes_sense = low < high && step > 0.0 && step <= high - low && (high - low) / step < 4.2e9;
+    if !makes_sense {
+        return Err(format!(
+            "{}: `min` is less than `max`, and `step` is more than 0 and fits between them; here they are {low}, {high} \
+             and {step}",
+            fields.path
+        ));
+    }
+    Ok(Some(Range { low, high, step }))
 }
 
 /// Returns a step for a range without a step. A number then takes two bytes, and the upper end and the default are as near to a
@@ -153,15 +167,6 @@ fn default_step(min: f64, max: f64, default: f64) -> f64 {
     };
     let counts = (STEPS_MAX / 2..=STEPS_MAX).rev();
     step(counts.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(STEPS_MAX))
-}
-
-/// Returns the type of a number, which may be optional.
-fn number_in(ty: &Type) -> Option<NumberType> {
-    match ty {
-        Type::Option(inner) => number_in(inner),
-        Type::Number(number) => Some(*number),
-        _ => None,
-    }
 }
 
 fn type_of(text: &str) -> Option<Type> {
