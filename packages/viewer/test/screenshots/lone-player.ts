@@ -23,25 +23,29 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
   asteroids: () => ({ to: window.nearest("crystal") }),
   builders: () => ({ to: window.nearest("plan"), action: "use_item", key: "left" }),
   "capture-the-flag": () => {
-    const { avatar } = window.nowcast.world!;
-    const own = avatar!.attributes["color"] === "#d8433b" ? "red" : "blue";
-    if (avatar!.attributes["flag"] != null) return { to: [own === "red" ? -26 : 26, 0, 0] };
+    const { avatar, screen } = window.nowcast.world!;
+    const own = String(screen.get("team"));
+    if (avatar?.attributes["flag"] != null) return { to: [own === "red" ? -26 : 26, 0, 0] };
     return { to: window.nearest("flag", ({ team }) => team !== own), action: "tackle", key: "KeyF" };
   },
   football: () => ({ to: window.nearest("ball"), action: "kick", key: "KeyF" }),
   gallery: () => ({ to: window.nearest("door"), action: "door", key: "KeyE" }),
   "obstacle-race": () => ({ to: window.nearest("gate", ({ number }) => number === 1) }),
-  party: () => ({
-    to: [6 * Math.cos(performance.now() / 1500), 0, 6 * Math.sin(performance.now() / 1500)],
-  }),
+  party: () => {
+    const [turn, coin] = [performance.now() / 1500, window.nearest("coin")];
+    return { to: coin[1] > 0 ? coin : [6 * Math.cos(turn), 0, 6 * Math.sin(turn)] };
+  },
   robots: () => {
     const { avatar } = window.nowcast.world!;
-    if (avatar!.attributes["arm"] == null)
+    if (avatar?.attributes["arm"] == null)
       return { to: window.nearest("block"), action: "take", key: "KeyE" };
     return { to: window.nearest("pallet"), action: "put", key: "KeyQ" };
   },
   shop: () => ({ to: window.nearest("keeper"), action: "talk", key: "KeyE" }),
-  "tower-defence": () => ({ to: window.nearest("slab"), action: "build", key: "KeyE" }),
+  "tower-defence": () =>
+    Number(window.nowcast.world!.screen.get("gold")) < 20
+      ? { to: window.nearest("tower"), action: "next_wave", key: "KeyG" }
+      : { to: window.nearest("slab"), action: "build", key: "KeyE" },
 };
 const ANYWHERE = (): Goal => ({ to: window.nearest("block"), action: "grab", key: "KeyE" });
 
@@ -59,7 +63,7 @@ export class LonePlayer {
     await page.evaluate(() => {
       window.nearest = (kind, isMeant) => {
         const { world } = window.nowcast;
-        const own = world!.avatar!.position;
+        const own = world!.avatar?.position ?? [0, 0, 0];
         const far = ([x, , z]: Goal["to"]): number => Math.hypot(x - own[0], z - own[2]);
         const places = [...world!.entities.values()]
           .filter((one) => one.kind.name === kind && (isMeant?.(one.attributes) ?? true))
@@ -75,11 +79,10 @@ export class LonePlayer {
   /** Plays until this many milliseconds after the time origin `since`. */
   async playUntil(since: number, ms: number): Promise<void> {
     while (Date.now() - since < ms) {
-      if (!(await this.#page.evaluate(() => window.nowcast.world?.avatar !== undefined))) continue;
       const { to, action, key } = await this.#page.evaluate(GOALS[this.#world] ?? ANYWHERE);
       const way = await this.#page.evaluate(([x, , z]) => {
         const { viewer, world } = window.nowcast;
-        const own = world!.avatar!.position;
+        const own = world!.avatar?.position ?? [0, 0, 0];
         const turn = Math.atan2(own[0] - x, own[2] - z) - viewer.controls.camera.yaw;
         return {
           turn: Math.atan2(Math.sin(turn), Math.cos(turn)),
@@ -178,17 +181,6 @@ class Fingers implements Hands {
 class Pad implements Hands {
   constructor(readonly page: Page) {}
 
-  /** Runs in the page before its own script. */
-  static plugIn(this: void): void {
-    const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
-    const pad = { index: 0, id: "pad", connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons };
-    window.pad = pad;
-    Object.assign(navigator, { getGamepads: () => [pad] });
-    addEventListener("load", () =>
-      window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad })),
-    );
-  }
-
   turn(radians: number): Promise<void> {
     return this.page.evaluate(
       async ([side, ms]) => {
@@ -218,4 +210,13 @@ class Pad implements Hands {
   }
 }
 
-export const plugInPad = Pad.plugIn;
+/** Plugs in a gamepad. Runs in the page before its own script. */
+export function plugInPad(): void {
+  const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
+  const pad = { index: 0, id: "pad", connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons };
+  window.pad = pad;
+  Object.assign(navigator, { getGamepads: () => [pad] });
+  addEventListener("load", () =>
+    window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad })),
+  );
+}

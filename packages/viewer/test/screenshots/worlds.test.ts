@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "../browser/browser.js";
@@ -31,6 +31,11 @@ beforeAll(async () => {
   const folders = WORLDS.map((world) => `${ROOT}/worlds/${world}`);
   server = await ServerProcess.start(0, ["--rooms-max", "64", "--rooms-per-address-max", "64", ...folders]);
   browser = await launchBrowser();
+});
+
+// A page that a failed test left open would slow down the others.
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
 });
 
 afterAll(async () => {
