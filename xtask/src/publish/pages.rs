@@ -69,12 +69,12 @@ fn with_commands() -> anyhow::Result<Vec<String>> {
     Ok(files.lines().filter(is_page).map(str::to_owned).collect())
 }
 
-/// Returns the files of this release that the code in a page names, and the beginnings of the files of packages that its commands
-/// install by name.
+/// Returns the files of this release that a page names, and the beginnings of the files of packages that its commands install by
+/// name.
 fn names_in(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    // Code stands between backticks, one or three on each side.
-    for line in text.split('`').skip(1).step_by(2).flat_map(str::lines) {
+    // Prose is read like code, because an unpaired backtick must not hide names.
+    for line in text.split(['`', '\n']) {
         for word in line.split_whitespace().map(|word| word.trim_matches(['"', ',', ';', ')'])) {
             let file = word.rsplit('/').next().unwrap_or_default();
             if is_own(file) && ENDINGS.iter().any(|ending| file.ends_with(ending)) {
@@ -131,9 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_packages_and_files_of_nowcast_in_code() {
+    fn names_are_those_of_packages_and_files_of_nowcast_after_an_unpaired_backtick_too() {
         let text = format!(
-            "An npm install nowcast-prose, and `npm install three @nowcast/three@latest ../nowcast/packages/page`.\n\
+            "A ` of nowcast, and `npm install three @nowcast/three@latest ../nowcast/packages/page`.\n\
              ```sh\ncd x && npm create nowcast@latest my-world --registry http://127.0.0.1\n\
              pip install --find-links target/dist/out nowcast-server\n\
              tar xzf nowcast-{VERSION}-linux-x86_64.tar.gz\nnpx nowcast serve\n```\n| `npm/create-nowcast-8.tgz` | `apt install ./nowcast_9.deb` |\n"

@@ -92,6 +92,14 @@ fn versions() -> anyhow::Result<String> {
         }
         packages += 1;
     }
+    // The lab is a workspace of its own.
+    let lab = fs::read_to_string(step::root().join("lab/Cargo.lock"))?;
+    let other = locked_in_another_version(&lab);
+    ensure!(
+        other.is_none(),
+        "lab/Cargo.lock has a version other than {VERSION} for {}",
+        other.unwrap_or_default()
+    );
     // The wheel takes the version of its crate.
     let wheel = fs::read_to_string(step::root().join("bindings/python/pyproject.toml"))?;
     ensure!(wheel.contains("dynamic = [\"version\"]"), "pyproject.toml has a version of its own");
@@ -103,9 +111,16 @@ fn versions() -> anyhow::Result<String> {
         "a crate may be published: pack it by `cargo package` in this command"
     );
     Ok(format!(
-        "{VERSION} in {} crates (none is published), {packages} npm packages and the wheel",
+        "{VERSION} in {} crates (none is published), the lab, {packages} npm packages and the wheel",
         crates.len()
     ))
+}
+
+/// Returns the name of a local crate that a lock file of Cargo has in another version. Only crates from elsewhere have a source.
+fn locked_in_another_version(lock: &str) -> Option<&str> {
+    let version = format!("\nversion = \"{VERSION}\"\n");
+    let mut packages = lock.split("[[package]]\nname = ").skip(1);
+    packages.find(|package| !package.contains("\nsource = ") && !package.contains(&version))?.lines().next()
 }
 
 fn read_json(path: &Path) -> anyhow::Result<Value> {
@@ -224,4 +239,20 @@ fn missing() -> anyhow::Result<Vec<String>> {
     need(std::env::var_os("MATURIN_PYPI_TOKEN").is_some(), "PyPI's token in the variable MATURIN_PYPI_TOKEN");
     need(output_of("gh", &["auth", "status"]).is_ok(), "GitHub's program with a login: `gh auth login`");
     Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_crate_in_another_version_is_found_in_a_lock_file() {
+        let lock = format!(
+            "version = 4\n\n[[package]]\nname = \"log\"\nversion = \"0.0.4\"\nsource = \"registry\"\n\n\
+             [[package]]\nname = \"nowcast\"\nversion = \"{VERSION}\"\ndependencies = [\n \"log\",\n]\n"
+        );
+        assert_eq!(locked_in_another_version(&lock), None);
+        let lock = lock.replace(VERSION, "0.0.9");
+        assert_eq!(locked_in_another_version(&lock), Some("\"nowcast\""));
+    }
 }
