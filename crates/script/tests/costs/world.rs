@@ -138,7 +138,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.parent", "1 for each attached entity, when it is set", "", "crate.parent = ball", 0),
     R::of(
         "entity.private",
-        "1 per 8 values, and 1 per 256 text bytes, when it is read first and when the hook ends",
+        "1 per 8 values, and 1 per 256 text bytes; charged at the first read, and again at the hook's end",
         BIG,
         "crate.private = { big = big }",
         250,
@@ -157,7 +157,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.account", CALL, "", "return player.account", 0),
     R::of(
         "entity.saved",
-        "1 per 8 values, and 1 per 256 text bytes, when it is read first and when the hook ends",
+        "1 per 8 values, and 1 per 256 text bytes; charged at the first read, and again at the hook's end",
         BIG,
         "player.saved.list = big",
         250,
