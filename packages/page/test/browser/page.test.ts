@@ -284,8 +284,13 @@ if (!hasFirefox) console.warn(`The examples are not opened in Firefox: ${FIREFOX
 const EXAMPLES = [
   { name: "page", example: "page", path: "?room=playground-", text: "only you" },
   { name: "element", example: "page", path: "element.html?", text: "match" },
-  { name: "react", example: "react", path: "?room=football-", text: "Red 0, blue 0" },
+  { name: "react", example: "react", path: "?room=football-", text: "Red 0, blue 0 · Ada" },
 ] as const;
+/** Whether an element has drawn its avatar. The sky alone is a large picture, too. */
+const HAS_AVATAR = `(() => {
+  const own = document.querySelector("nowcast-world");
+  return own === null || own.page?.view?.world.avatar !== undefined && own.page.drawn.crowd.members.length > 0;
+})()`;
 
 describe.each(EXAMPLES)("the example $name", ({ name, example, path, text }) => {
   it("draws a world in Chromium on a desktop and on phones, where nothing covers another thing", async () => {
@@ -298,6 +303,7 @@ describe.each(EXAMPLES)("the example $name", ({ name, example, path, text }) => 
         await page.evaluate((to) => document.querySelector("nowcast-world")!.setAttribute("src", to), room);
       }
       await page.getByText(text).first().waitFor();
+      await waitFor("an avatar", async () => (await page.evaluate(HAS_AVATAR)) === true);
       await waitForPicture(page);
       await page.screenshot({ path: join(SCREENSHOTS, `page-chromium-${name}-${device}.png`) });
       const { shown, overlaps, cut } = await layoutOf(page, PARTS);
@@ -317,6 +323,7 @@ describe.each(EXAMPLES)("the example $name", ({ name, example, path, text }) => 
       const texts = `[document.body, ...[...document.querySelectorAll("*")].flatMap((part) => part.shadowRoot ?? [])]
         .map((root) => root.textContent).join(" ")`;
       await waitFor(`the text "${text}"`, async () => String(await page.evaluate(texts)).includes(text));
+      await waitFor("an avatar", async () => (await page.evaluate(HAS_AVATAR)) === true);
       await waitFor("a world in the picture", async () => (await page.screenshot()).length > 40_000);
       writeFileSync(join(SCREENSHOTS, `page-firefox-${name}-${device}.png`), await page.screenshot());
       expect(page.errors).toEqual([]);
