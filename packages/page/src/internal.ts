@@ -7,7 +7,7 @@ export type { Ending } from "./hud/close-reason.js";
 export type { ControlsDisplay, DisplayListener } from "./hud/controls-display.js";
 export type { HighlightElements } from "./hud/highlights.js";
 export { flipHelp, type IntroElements, titleOf } from "./hud/intro-card.js";
-export { hasWalkers, helpLines, promptedActions, touchHelpLines } from "./hud/key-hints.js";
+export { hasWalkers, promptedActions } from "./hud/key-hints.js";
 export type { PeopleElements } from "./hud/people-list.js";
 export type { ScreenElements } from "./hud/screen-texts.js";
 export { onTouchButton } from "./hud/touch-buttons.js";

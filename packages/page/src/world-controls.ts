@@ -6,6 +6,8 @@ import { type Actions, buttonOf, lookPitch } from "./actions.js";
 import { createAimedActions } from "./aimed-actions.js";
 import { OrbitCamera } from "./camera.js";
 import type { ControlsDisplay } from "./hud/controls-display.js";
+import type { NamedControls } from "./hud/key-hints.js";
+import { hasWalkers, helpLines } from "./hud/key-hints.js";
 import { Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
@@ -243,16 +245,32 @@ export class WorldControls {
       },
       do: (command) => inputs.do(command),
       emote: (emote) => this.emote(emote),
-      controls: () => ({
-        bindings: this.actions.bindings,
-        keymap: inputs.keymap,
-        isTouching: devices.touching,
-      }),
+      controls: () => this.#named,
+      say: (text) => this.#say(hud, text),
       done: () => this.canvas.focus({ preventScroll: true }),
       find: (player) => this.find(player as PlayerId),
       colorOf: (avatar) => this.scene.crowd.colorOf(avatar),
       choose: (player, choice) => this.voice?.choose(player, choice),
     };
+  }
+
+  /** The controls, for sentences that name them. */
+  get #named(): NamedControls {
+    const { actions, inputs, devices } = this;
+    return { bindings: actions.bindings, keymap: inputs.keymap, isTouching: devices.touching };
+  }
+
+  /**
+   * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
+   * player may give. A world without commands would send the line to all players, so the page keeps it.
+   */
+  #say({ chat }: ControlsDisplay, text: string): void {
+    const world = this.#view?.world;
+    const isHelp = /^\/help\b/i.test(text);
+    if (/^\/help\s*$/i.test(text)) {
+      for (const line of helpLines(this.#named, hasWalkers(world))) chat.addEvent(line);
+    }
+    if (!isHelp || this.actions.commands.length > 0) world?.chat(text);
   }
 
   /** Runs the command of a key. Outside of worlds, commands have no effect. */

@@ -15,10 +15,8 @@ import {
   type DisplayListener,
   flipHelp,
   hasWalkers,
-  helpLines,
   type LinesDisplay,
   promptedActions,
-  touchHelpLines,
 } from "@nowcast/page/internal";
 import type { WorldScene } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
@@ -124,21 +122,6 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
   setTouching(isTouching: boolean): void {
     this.#touchPad.show(isTouching);
     this.#page.intro.update();
-  }
-
-  /**
-   * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
-   * player may give. A world without commands would send the line to all players, so the page keeps it.
-   */
-  sendLine(text: string): void {
-    const { chat, controls, keyBar } = this.#page;
-    const { actions, devices, view } = controls;
-    const isHelp = /^\/help\b/i.test(text);
-    if (isHelp && /^\/help\s*$/i.test(text)) {
-      const lines = devices.touching ? touchHelpLines(actions.bindings) : helpLines(keyBar.hints);
-      for (const line of lines) chat.addEvent(line);
-    }
-    if (!isHelp || actions.commands.length > 0) view?.world.chat(text);
   }
 }
 

@@ -74,7 +74,7 @@ export class Viewer implements EventParts {
     });
     this.chat = new ChatPanel(
       elements.chatElements(),
-      (text) => this.display.sendLine(text),
+      (text) => this.display.listener?.say(text),
       () => canvas.focus({ preventScroll: true }),
     );
     this.past = new PastPanel({

@@ -3,8 +3,8 @@ import type { Binding } from "nowcast/internal";
 import type { ChatPanel } from "../chat/chat-panel.js";
 import type { Command } from "../input/input-collector.js";
 import type { VoiceElements } from "../voice/voice-toggle.js";
+import type { NamedControls } from "./key-hints.js";
 import type { PeopleList, PersonChoice } from "./people-list.js";
-import type { NamedControls } from "./step-text.js";
 
 /** Receives the input of a display's own elements. */
 export interface DisplayListener {
@@ -17,6 +17,8 @@ export interface DisplayListener {
   emote(emote: Emote): void;
   /** The controls, for sentences that name them. */
   controls(): NamedControls;
+  /** Sends a line of chat, or answers it. */
+  say(text: string): void;
   /** The keyboard and the thumbs return to the world, for example because a line of chat was sent. */
   done(): void;
   /** Turns the camera to the avatar of a player. */
@@ -39,7 +41,7 @@ export interface ControlsDisplay {
   readonly gyroscope: HTMLInputElement;
   /** The list of people, whose choices also apply to voices. */
   readonly peopleList: Pick<PeopleList, "choices" | "isBlocked">;
-  readonly chat: Pick<ChatPanel, "latest">;
+  readonly chat: Pick<ChatPanel, "latest" | "addEvent">;
   /** The line that is shown for some seconds; empty for none. */
   readonly notice: string;
   /** Carries out a command of the page, such as `chat`. */

@@ -1,7 +1,7 @@
 import type { WorldListing } from "nowcast/internal";
 import { UNMOVED } from "../input/keymap.js";
-import type { KeyBar } from "./key-hints.js";
-import { fillStep, type NamedControls } from "./step-text.js";
+import type { KeyBar, NamedControls } from "./key-hints.js";
+import { fillStep } from "./step-text.js";
 
 /** The elements of {@link IntroCard}. */
 export interface IntroElements {

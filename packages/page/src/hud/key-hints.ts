@@ -9,6 +9,14 @@ export function hasWalkers(world: Pick<World, "definition"> | undefined): boolea
   return world?.definition?.kinds.some(({ walker }) => walker !== undefined) ?? true;
 }
 
+/** The controls that sentences of a world name. */
+export interface NamedControls {
+  readonly bindings: readonly Binding[];
+  readonly keymap: Keymap;
+  /** Whether buttons on the screen replace the keys. */
+  readonly isTouching: boolean;
+}
+
 /** Keys and their effect. A hint without keys describes an effect of the mouse. */
 export interface KeyHint {
   readonly keys: readonly string[];
@@ -121,24 +129,25 @@ function emoteHints(bindings: readonly Binding[], keymap: Keymap): readonly KeyH
   return key === undefined ? [] : [{ keys: [keyName(key, keymap)], what: pageTexts.emotesHint }];
 }
 
-/** The answer to `/help` in the chat, which only this page shows. */
-export function helpLines(hints: readonly KeyHint[]): readonly string[] {
+/** The answer of a page to `/help` in the chat. */
+export function helpLines(
+  { bindings, keymap, isTouching }: NamedControls,
+  hasWalkers: boolean,
+): readonly string[] {
+  if (isTouching) {
+    const buttons = bindings.map(({ label }) => label).join(", ");
+    const actions = buttons === "" ? [] : [pageTexts.helpTouch(buttons)];
+    return [pageTexts.introTouch, ...actions, pageTexts.helpChat];
+  }
+  const hints = keyHints(bindings, keymap, hasWalkers);
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [pageTexts.helpKeys(keys), pageTexts.helpKeyboard, pageTexts.helpPage, pageTexts.helpChat];
-}
-
-/** The answer to `/help` on a touch screen. */
-export function touchHelpLines(bindings: readonly Binding[]): readonly string[] {
-  const buttons = bindings.map(({ label }) => label).join(", ");
-  const actions = buttons === "" ? [] : [pageTexts.helpTouch(buttons)];
-  return [pageTexts.introTouch, ...actions, pageTexts.helpChat];
 }
 
 /** The keys of a world as a list, and the button that hides or shows it. "?" does the same. */
 export class KeyBar {
   readonly #bar: HTMLElement;
   readonly #toggle: HTMLButtonElement;
-  #shown: readonly KeyHint[] = keyHints([]);
   readonly #onToggle: (isVisible: boolean) => void;
   /** Whether a kind of the world walks. */
   hasWalkers = true;
@@ -153,10 +162,6 @@ export class KeyBar {
     this.#toggle = toggle;
     this.#onToggle = onToggle;
     this.#toggle.addEventListener("click", onPress);
-  }
-
-  get hints(): readonly KeyHint[] {
-    return this.#shown;
   }
 
   flip(): void {
@@ -176,9 +181,8 @@ export class KeyBar {
 
   /** Shows the keys of a world's actions, with the keys that the user moved. */
   define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, more?: readonly KeyHint[]): void {
-    this.#shown = keyHints(bindings, keymap, this.hasWalkers, more);
     this.#bar.replaceChildren(
-      ...this.#shown.map(({ keys, what }) => {
+      ...keyHints(bindings, keymap, this.hasWalkers, more).map(({ keys, what }) => {
         const hint = document.createElement("span");
         for (const key of keys) {
           const cap = document.createElement("kbd");

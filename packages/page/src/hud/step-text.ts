@@ -1,15 +1,6 @@
-import type { Binding } from "nowcast/internal";
 import type { Keymap } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
-import { keyName } from "./key-hints.js";
-
-/** The controls that sentences of a world name. */
-export interface NamedControls {
-  readonly bindings: readonly Binding[];
-  readonly keymap: Keymap;
-  /** Whether buttons on the screen replace the keys. */
-  readonly isTouching: boolean;
-}
+import { keyName, type NamedControls } from "./key-hints.js";
 
 const PLACE = /\{([a-z_][a-z0-9_]*)\}/g;
 

@@ -3,7 +3,6 @@ import type { World } from "nowcast/world";
 import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
 import type { Command } from "../input/input-collector.js";
-import { UNMOVED } from "../input/keymap.js";
 import { peopleIn } from "../people.js";
 import { pageTexts } from "../texts.js";
 import { passesVoices, type VoiceElements } from "../voice/voice-toggle.js";
@@ -126,7 +125,7 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     const [chat, log, form, input] = createChat();
     this.chat = new ChatPanel(
       { panel: chat, log, form, input },
-      (text) => world.chat(text),
+      (text) => (this.listener ? this.listener.say(text) : world.chat(text)),
       () => {
         input.blur();
         this.listener?.done();
@@ -227,7 +226,8 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     const hasEmotes = kinds.some(({ attributes }) => attributes.some(({ name }) => name === "emote"));
     for (const toggle of this.#emoteToggles) toggle.hidden = !hasEmotes;
     this.#keys.hasWalkers = hasWalkers(this.#world);
-    this.#keys.define(bindings, UNMOVED, lookHints());
+    const keymap = this.listener?.controls().keymap;
+    this.#keys.define(bindings, keymap, lookHints(keymap));
     this.#intro.update();
     this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
   }
@@ -238,7 +238,9 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     const text = [...offers, ...others].map(({ action }) => action).join(" ");
     if (text === this.#promptText) return;
     this.#promptText = text;
-    this.#prompts.replaceChildren(...keyedActions(shown).map(({ key, label }) => keyLine(key, label)));
+    this.#prompts.replaceChildren(
+      ...keyedActions(shown, this.listener?.controls().keymap).map(({ key, label }) => keyLine(key, label)),
+    );
     this.#buttons.mark(triggersOf(offers), triggersOf(others));
   }
 
