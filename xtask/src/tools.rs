@@ -76,7 +76,7 @@ struct Tool {
 }
 
 /// The tools of `cargo xtask test`, in the order of their names.
-const TEST_TOOLS: [Tool; 8] = [
+const TEST_TOOLS: [Tool; 9] = [
     Tool {
         name: CHROMIUM,
         is_installed: || find_chromium().is_some(),
@@ -127,6 +127,14 @@ const TEST_TOOLS: [Tool; 8] = [
         is_installed: || output_of("script", &["--version"]).is_ok(),
         packages: &["bsdutils"],
         otherwise: "or from util-linux",
+    },
+    Tool {
+        name: "systemd-analyze with openssl",
+        is_installed: || {
+            output_of("systemd-analyze", &["--version"]).is_ok() && output_of("openssl", &["version"]).is_ok()
+        },
+        packages: &["systemd", "openssl"],
+        otherwise: "or from your distribution",
     },
     Tool {
         name: "tshark",
