@@ -70,7 +70,7 @@ const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> 
     cure: "use releases of both sides that belong together; if they do, report it",
   },
   "peer-incompatible": { code: "version", cure: "use releases of both sides that belong together" },
-  refused: { code: "refused", cure: "ask the operator of the other side" },
+  refused: { code: "refused", cure: "see the reason, or ask the operator of the other side" },
   network: { code: "unreachable", cure: "check that the other side runs and that the network is up" },
   misuse: { code: "invalid_argument", cure: "pass the values that the documentation of the call names" },
 };

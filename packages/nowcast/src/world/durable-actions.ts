@@ -3,7 +3,7 @@
  * (`spec/WORLD.md`, section 3).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
-import { refusal, unanswered } from "./requests.js";
+import { unanswered } from "./requests.js";
 import type { WorldRecord } from "./world.js";
 
 /** Maximum distance between the numbers of two unanswered actions (`spec/WORLD.md`, section 6). */
@@ -96,7 +96,7 @@ export class DurableActions {
   }
 
   refused(number: number, reason: string): void {
-    this.#take(number)?.reject(refusal(reason));
+    this.#take(number)?.reject(new NowcastError("refused", reason));
     this.#flush();
   }
 

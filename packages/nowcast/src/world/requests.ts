@@ -47,21 +47,13 @@ export class Requests<T> {
   }
 
   refused(number: number, reason: string): void {
-    this.#pending.get(number)?.reject(refusal(reason));
+    this.#pending.get(number)?.reject(new NowcastError("refused", reason));
   }
 
   /** Handles a new connection, or the end of all: earlier requests will not be answered. `why` names the reason. */
   restart(why: string): void {
     for (const { what, reject } of [...this.#pending.values()]) reject(unanswered(what, why));
   }
-}
-
-/** The error of a request that the world refused. The reason names what does not fit. */
-export function refusal(reason: string): NowcastError {
-  return new NowcastError("refused", reason, {
-    cure: "change the request as the reason says",
-    message: reason,
-  });
 }
 
 /** The error of a request that was sent, and whose answer cannot come any more. */
