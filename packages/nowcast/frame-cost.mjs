@@ -78,6 +78,7 @@ const world = {
   inputAtStep: () => true,
 };
 const poses = new Poses(world);
+world.input = (input) => poses.prediction?.input(input) ?? false;
 poses.predict(new AvatarPrediction(world));
 emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });
 for (const entity of entities.values()) emitter.emit("spawn", { entity });
@@ -103,7 +104,7 @@ function receive() {
 
 /** The calls of a page in a frame. */
 function draw(nowMs) {
-  poses.input(input);
+  world.input(input);
   poses.frame(nowMs);
   for (const id of entities.keys()) poses.pose(id, pose);
 }

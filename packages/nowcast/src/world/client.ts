@@ -12,7 +12,7 @@ import { randomKey } from "./client-key.js";
 import { DurableActions } from "./durable-actions.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
-import { Ownership } from "./ownership.js";
+import { type OwnedWorld, Ownership } from "./ownership.js";
 import type { InputChange, PosedWorld } from "./posed-world.js";
 import type { Poses } from "./poses/poses.js";
 import type { ProtocolHandlers, ReceivedMovement } from "./protocol.js";
@@ -77,7 +77,7 @@ type OpenSession = (world: WorldClient) => SessionAdapter;
  * A joined world. Passes the program's requests to the adapter of the session, which passes received messages back to
  * this class.
  */
-export class WorldClient implements PosedWorld, ProtocolHandlers {
+export class WorldClient implements PosedWorld, OwnedWorld, ProtocolHandlers {
   status: WorldStatus = "connecting";
   /** Whether the program waits for the world by `await`. */
   isAwaited = false;
@@ -96,12 +96,12 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
   /** Other actions. Their numbers are above those of durable ones. */
-  readonly #acts = new Requests<void>(2 ** 31, () => this.#unsentActions++);
+  readonly #acts = new Requests<void>(2 ** 31, () => this.unsent());
   /** The last requested name that was sent to the server. */
   #sentName: string | undefined;
   readonly #ownership: Ownership;
   readonly #end = new AbortController();
-  #session: SessionAdapter | undefined;
+  session: SessionAdapter | undefined;
   stepHz = 60;
   readonly #silence = new SilenceMeter();
   readonly #runTimer = setInterval(() => this.#silence.ran(performance.now()), RUN_INTERVAL_MS);
@@ -142,19 +142,9 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     // by the event `error`.
     this.ready.catch(() => {});
     this.joined.catch(() => {});
-    this.#inputs = new InputSender((input) => this.#session?.input(input) ?? false);
+    this.#inputs = new InputSender((input) => this.session?.input(input) ?? false);
     this.#durable = new DurableActions((...action) => this.#act(...action), claim?.lastNumber);
-    const client = this;
-    this.#ownership = new Ownership({
-      get playerId() {
-        return client.playerId;
-      },
-      entities: this.state.entities,
-      get session() {
-        return client.#session;
-      },
-      unsent: () => this.#unsentActions++,
-    });
+    this.#ownership = new Ownership(this);
     this.emitter.on("owner", ({ entity }) => {
       if (entity.owner !== this.playerId) this.#ownership.lost(entity.id);
     });
@@ -200,7 +190,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
 
   get stats(): WorldStats {
     return {
-      pingMs: this.#session?.pingMs,
+      pingMs: this.session?.pingMs,
       ...this.#meter.rates(performance.now()),
       snapshots: this.#clock.snapshots,
       snapshotIntervalMs: this.#clock.intervalMs,
@@ -209,7 +199,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
       unknownMessages: this.#unknownMessages,
       unknownEntities: this.state.unknownEntities,
       unsentActions: this.#unsentActions,
-      link: this.#session?.link,
+      link: this.session?.link,
     };
   }
 
@@ -237,11 +227,11 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   }
 
   input(input: Input): void {
-    if (!this.#poses?.input(input)) this.#inputs.set(input);
+    if (!this.#poses?.prediction?.input(input)) this.#inputs.set(input);
   }
 
   inputAtStep(number: number, changes: readonly InputChange[]): boolean {
-    if (!this.#session?.inputAtStep(number, changes)) return false;
+    if (!this.session?.inputAtStep(number, changes)) return false;
     // From now on, input is sent by steps.
     this.#inputs.forget();
     return true;
@@ -262,21 +252,25 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
         cure: known === "" ? "it declares none" : `it has ${known}`,
       });
     }
-    this.#session?.checkAction(action, bounded);
+    this.session?.checkAction(action, bounded);
     const done = declared?.durable
       ? this.#actDurably(action, bounded)
       : this.#acts.ask(`"${action}"`, (number) => this.#act(action, bounded, number));
     // This prevents an unhandled rejection: programs that do not await the promise learn of a
     // refusal by the event `refused`.
     done.catch(() => {});
-    this.#poses?.acted(action, args);
+    this.#poses?.prediction?.acted(action, args);
     return done;
+  }
+
+  unsent(): void {
+    this.#unsentActions++;
   }
 
   #act(action: string, args: WorldRecord, number: number): boolean {
     const poses = this.#poses;
     const step = poses?.prediction?.actionStep;
-    return this.#session?.act(action, args, number, step, poses?.shownTick) ?? false;
+    return this.session?.act(action, args, number, step, poses?.shownTick) ?? false;
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
@@ -311,19 +305,19 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
 
   chat(line: string): void {
     const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
-    if (this.#session?.chat(text)) return;
+    if (this.session?.chat(text)) return;
     if (this.status === "closed" || this.#waitingChat.length >= WAITING_CHAT_LINES_MAX) this.#unsentActions++;
     else this.#waitingChat.push(text);
   }
 
   rename(name: string): void {
     this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
-    if (this.#session?.rename(this.name)) this.#sentName = this.name;
+    if (this.session?.rename(this.name)) this.#sentName = this.name;
   }
 
   setRate(hz: number): void {
     this.networkHz = boundedHz(hz, "rate");
-    this.#session?.setRate(this.networkHz);
+    this.session?.setRate(this.networkHz);
   }
 
   on<K extends keyof WorldEvents>(
@@ -357,7 +351,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
 
   close(): void {
     if (this.status === "closed") return;
-    this.#session?.close();
+    this.session?.close();
     this.#ended();
     this.emitter.end();
     this.#durable.end(closedHere());
@@ -485,7 +479,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   #sendName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#sentName;
-    if (isKnown || this.#session?.rename(name)) this.#sentName = name;
+    if (isKnown || this.session?.rename(name)) this.#sentName = name;
   }
 
   /** Reports the view delay when it changes, so that the world's rules can judge by this client's view (`world.rewound`). */
@@ -495,7 +489,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
     if (delayMs === this.#sentViewDelayMs) return;
     const nowMs = performance.now();
     if (nowMs - this.#sentViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
-    if (!this.#session?.viewDelay(delayMs)) return;
+    if (!this.session?.viewDelay(delayMs)) return;
     this.#sentViewDelayMs = delayMs;
     this.#sentViewAtMs = nowMs;
   }
@@ -534,7 +528,7 @@ export class WorldClient implements PosedWorld, ProtocolHandlers {
   #loaded(open: OpenSession): void {
     const session = open(this);
     if (this.status === "closed") session.close();
-    else this.#session = session;
+    else this.session = session;
   }
 
   /** Rejects waiting calls, because nothing will be sent any more. */

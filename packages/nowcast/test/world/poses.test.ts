@@ -179,8 +179,8 @@ it("an attached entity that comes into sight later than its fast parent is shown
 it("poses without prediction leave the input to the world", () => {
   const world = new FakeWorld();
   const poses = posesOf(world);
-  expect(poses.input({ ...STILL, forward: 1 })).toBe(false);
   poses.frame(16);
+  expect(poses.prediction).toBeUndefined();
   expect(world.newest).toBeUndefined();
   expect(poses.isPredicted).toBe(false);
   poses.close();
@@ -216,7 +216,7 @@ function drive(push: number): { errors: number[]; shown: number[]; poses: Poses 
   const first = world.newest![0];
   for (let frame = 1; frame <= 120; frame++) {
     const input = { ...STILL, forward: frame < 60 ? 1 : -0.5 };
-    expect(poses.input(input)).toBe(true);
+    expect(poses.prediction!.input(input)).toBe(true);
     inputs.set(first + frame, input);
     poses.frame(frame * STEP_MS + 1);
     shown.push(placeOf(poses, AVATAR)[0]!);
@@ -260,7 +260,7 @@ it("a new avatar keeps the direction in which the world placed it until the page
   world.welcome();
   poses.frame(performance.now());
   expect(world.newest?.[1].yaw).toBeCloseTo(1, 2);
-  poses.input({ ...STILL, yaw: -2 });
+  poses.prediction!.input({ ...STILL, yaw: -2 });
   poses.frame(performance.now() + 3 * STEP_MS);
   expect(world.newest?.[1].yaw).toBeCloseTo(-2, 2);
   poses.close();

@@ -2,7 +2,7 @@
 import { Interpolator, type InterpolatorClock } from "../interpolation/interpolation.js";
 import type { PosedWorld } from "../posed-world.js";
 import type { AvatarPrediction } from "../prediction/avatar-prediction.js";
-import type { Display, EntityId, Input, Pose, WorldRecord } from "../world.js";
+import type { Display, EntityId, Pose } from "../world.js";
 import { Attachments } from "./attachments.js";
 import { createPoseBuffer, type PoseBuffer, type PoseLayer } from "./layer.js";
 
@@ -72,16 +72,6 @@ export class Poses implements Display {
   /** The displayed step of the world; `undefined` before the first snapshot. */
   get shownTick(): number | undefined {
     return this.#interpolator.isRunning ? this.#interpolator.tick : undefined;
-  }
-
-  /** Hands an input to the prediction. Returns false if the avatar is not predicted, so that the input is sent as it is. */
-  input(input: Input): boolean {
-    return this.#prediction?.input(input) ?? false;
-  }
-
-  /** Shows the effect of an action that was sent. */
-  acted(action: string, args: WorldRecord): void {
-    this.#prediction?.acted(action, args);
   }
 
   /** Chooses the moment to show. */

@@ -133,7 +133,7 @@ export class AvatarPrediction implements PoseLayer, Prediction {
       clock.sender.restart(clock.step);
     }
     model.advance(avatar, steps);
-    clock.flush();
+    if (this.#world.status === "open") clock.sender.flush(clock.frameMs, clock.step);
     this.isShown = interpolator.place(avatar.id, this.#interpolated);
     if (!this.isShown) return;
     const { position } = this.#interpolated;

@@ -118,11 +118,6 @@ export class StepClock {
     for (let back = 0; back < STEPS_KEPT; back++) this.history.putInput(this.step - back, this.wanted);
   }
 
-  /** Sends the input if a message is due. */
-  flush(): void {
-    if (this.#world.status === "open") this.sender.flush(this.frameMs, this.step);
-  }
-
   /** The step that a snapshot acknowledges; `undefined` if it is no longer stored. */
   acknowledged(sequence: number): number | undefined {
     const step = this.step + (((sequence - this.step) << 16) >> 16);

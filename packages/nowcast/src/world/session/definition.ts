@@ -4,15 +4,20 @@ import type { WireValue } from "../../codec/value.js";
 import type { Definition as SchemaDefinition, WireSchema, WireType } from "../../codec/wire-schema.js";
 import { decodeWireSchema } from "../../codec/wire-schema-bytes.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
-import { ASSETS_MAX, faultOfAsset } from "../asset.js";
 import { isFields } from "../describe/shape.js";
-import type { Definition, Field, Kind, WorldRecord } from "../world.js";
+import type { Asset, Definition, Field, Kind, WorldRecord } from "../world.js";
 import type * as messages from "./generated/messages.js";
 
 /** `spec/WORLD.md`, section 6. */
 const KINDS_MAX = 1_024;
 const ACTIONS_MAX = 256;
 const EVENTS_MAX = 256;
+const ASSETS_MAX = 256;
+const ASSET_BYTES_MAX = 16 * 1024 * 1024;
+const ASSET_NAME_BYTES_MAX = 96;
+/** The hash becomes part of an address, so its form is checked strictly. */
+const HASH = /^[0-9a-f]{64}$/;
+const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/;
 /** Maximum memory for decoding the attributes of one entity. */
 const ATTRIBUTES_MEMORY_MAX = 1024 * 1024;
 /** Maximum length of a type's description, because a short shape can describe a very long type. */
@@ -161,6 +166,16 @@ function readRecord(value: WireValue, path: string): WorldRecord | undefined {
     throw malformed(`${path}: neither nil nor a map of names`);
   }
   return value as WorldRecord;
+}
+
+/** Returns the fault of an asset, or `undefined`. A page must not fetch the files of an invalid list. */
+function faultOfAsset({ name, hash, bytes, type }: Asset): string | undefined {
+  if (name.length === 0 || name.length > ASSET_NAME_BYTES_MAX)
+    return `name should have 1 to ${ASSET_NAME_BYTES_MAX} bytes`;
+  if (!HASH.test(hash)) return "hash should be 64 hexadecimal digits in lower case";
+  if (bytes > ASSET_BYTES_MAX) return `bytes should be at most ${ASSET_BYTES_MAX}`;
+  if (!MEDIA_TYPE.test(type)) return "type should be a media type";
+  return undefined;
 }
 
 function checkCount(what: string, count: number, max: number): void {

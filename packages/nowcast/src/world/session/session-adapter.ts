@@ -16,7 +16,6 @@ import type {
   WorldLink,
   WorldRecord,
 } from "../world.js";
-import { CARRIER_NAMES } from "./carrier-names.js";
 import type { ConnectAttempt } from "./connect-session.js";
 import {
   controlsCodec,
@@ -60,6 +59,9 @@ const CLOSE_MALFORMED = 64;
 /** Numbers of inputs start again after the greatest 16-bit number. */
 const CONTROLS_NUMBER_MAX = 2 ** 16 - 1;
 
+/** Names of the carriers for people. */
+const CARRIER_NAMES = { webtransport: "WebTransport", websocket: "WebSocket" } as const;
+
 const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
   Runs: "runs",
   Refused: "refused",
@@ -72,7 +74,7 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
  * A world's protocol over sessions (`spec/WORLD.md`). The arguments of its methods are validated and clamped. A method
  * returns `false` if it cannot send, because there was no welcome yet or the send queue is full.
  */
-export class SessionAdapter {
+export class SessionAdapter implements SessionLinkHandlers {
   /** The number of the last sent input; 0 for none. */
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
@@ -96,22 +98,7 @@ export class SessionAdapter {
     this.#url = url;
     this.#host = new URL(url).hostname.toLowerCase();
     this.#replication = new ReplicationState(handlers.state);
-    const heard: SessionLinkHandlers = {
-      opened: (channel) => this.#opened(channel),
-      began: () => this.#began(),
-      interrupted: (isInterrupted) => {
-        if (this.#isWelcome) handlers.interrupted(isInterrupted);
-      },
-      message: (message) => this.#received(message),
-      formerMessage: (message) => this.#receivedLate(message),
-      formerEnded: () => this.#releaseHeld(),
-      replicated: (payload, arrivedAtMs) => this.#replicated(payload, arrivedAtMs),
-      lost: (error, retryInMs) => {
-        this.#isWelcome = false;
-        handlers.lost(error, retryInMs);
-      },
-    };
-    this.#link = new SessionLink(url, options, heard, first);
+    this.#link = new SessionLink(url, options, this, first);
   }
 
   get pingMs(): number | undefined {
@@ -203,14 +190,14 @@ export class SessionAdapter {
     return (this.#channel?.lane(WORLD_LANE).event(toWorldCodec.encodeShared(message)) ?? false) !== false;
   }
 
-  #began(): void {
+  began(): void {
     this.#isWelcome = false;
     this.#missedLines = 0;
     this.#isMovementLost = false;
     this.#held = this.#link.hasFormer ? [] : undefined;
   }
 
-  #opened(channel: Channel): void {
+  opened(channel: Channel): void {
     if (this.#identity === undefined) this.#join(channel);
     else void this.#joinWithIdentity(channel, this.#identity);
   }
@@ -235,7 +222,16 @@ export class SessionAdapter {
     channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared(join));
   }
 
-  #received(message: ChannelMessage): void {
+  interrupted(isInterrupted: boolean): void {
+    if (this.#isWelcome) this.#handlers.interrupted(isInterrupted);
+  }
+
+  lost(error: NowcastError, retryInMs: number | undefined): void {
+    this.#isWelcome = false;
+    this.#handlers.lost(error, retryInMs);
+  }
+
+  message(message: ChannelMessage): void {
     this.#handlers.received(performance.now(), message.value.length);
     try {
       this.#handle(message);
@@ -245,7 +241,7 @@ export class SessionAdapter {
   }
 
   /** Handles a message of the server from which the room has moved. Its states are old, and its grants are void. */
-  #receivedLate({ lane, type, value }: ChannelMessage): void {
+  formerMessage({ lane, type, value }: ChannelMessage): void {
     if (type !== "event") return;
     try {
       if (lane === CHAT_LANE) return this.#said(saidCodec.decode(value));
@@ -258,7 +254,7 @@ export class SessionAdapter {
     }
   }
 
-  #releaseHeld(): void {
+  formerEnded(): void {
     const held = this.#held;
     this.#held = undefined;
     for (const handle of held ?? []) handle();
@@ -304,7 +300,7 @@ export class SessionAdapter {
     if (missed > 0) this.#handlers.emitter.emit("missed", { lines: missed });
   }
 
-  #replicated(payload: Uint8Array, arrivedAtMs: number): void {
+  replicated(payload: Uint8Array, arrivedAtMs: number): void {
     const nowMs = performance.now();
     this.#handlers.received(nowMs, payload.length);
     if (!this.#isWelcome) {
