@@ -43,7 +43,8 @@ export class WorldView implements PoseSource {
   readonly #ownsScene: boolean;
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
-  readonly #names = new Map<number, string>();
+  /** The players, by their avatars. */
+  readonly #players = new Map<number, Player>();
   readonly #kinds: NonNullable<WorldViewOptions["kinds"]>;
   readonly #objects = new Map<EntityId, Object3D>();
   /** The module for heads and hands is loaded when the first of them appears. */
@@ -137,7 +138,7 @@ export class WorldView implements PoseSource {
         scene.clear();
         this.#removeObjects();
         this.#avatars.clear();
-        this.#names.clear();
+        this.#players.clear();
       }),
       world.on("define", ({ definition }) => {
         scene.define(definition);
@@ -199,13 +200,14 @@ export class WorldView implements PoseSource {
   #describe(entity: Entity, draw: (...described: Parameters<WorldScene["add"]>) => void): void {
     const { id, kind } = entity;
     const make = Object.hasOwn(this.#kinds, kind.name) ? this.#kinds[kind.name] : undefined;
-    const body = describeBody(entity);
+    const player = this.#players.get(id);
+    const body = describeBody(entity, player?.id);
     const { appearance } = body;
     const isOwn = make !== undefined && appearance !== undefined;
     draw(
       isOwn ? { ...body, appearance: { ...appearance, model: undefined } } : body,
       poseOf(entity),
-      this.#names.get(id),
+      player?.name,
     );
     if (make !== undefined) this.scene.hide(id);
     if (this.#objects.get(id)?.userData["kind"] === kind.name) return;
@@ -229,18 +231,22 @@ export class WorldView implements PoseSource {
   /** Sets the name and the avatar of a player. */
   #called(player: Player): void {
     const { id, name, avatarId } = player;
-    if (this.#avatars.get(id) !== avatarId) this.#uncalled(player);
+    const isNew = this.#avatars.get(id) !== avatarId;
+    if (isNew) this.#uncalled(player);
     if (avatarId === undefined) return;
     this.#avatars.set(id, avatarId);
-    this.#names.set(avatarId, name);
-    this.scene.rename(avatarId, name);
+    this.#players.set(avatarId, player);
+    const entity = isNew ? this.world.entities.get(avatarId) : undefined;
+    // The clothes are those of the player.
+    if (entity) this.#change(entity);
+    else this.scene.rename(avatarId, name);
   }
 
   #uncalled({ id }: Player): void {
     const avatarId = this.#avatars.get(id);
     if (avatarId === undefined) return;
     this.#avatars.delete(id);
-    this.#names.delete(avatarId);
+    this.#players.delete(avatarId);
     this.scene.rename(avatarId, undefined);
   }
 }

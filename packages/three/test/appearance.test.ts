@@ -46,6 +46,21 @@ describe("an outfit", () => {
   });
 });
 
+it("a player keeps the clothes when the world gives the player another avatar", () => {
+  const crowd = new Crowd();
+  const kind: DrawnKind = { name: "person", walker: {}, body: undefined, look: undefined };
+  const clothesOf = (id: number, player: number) => {
+    const entity = { id, kind, attributes: {}, scale: [1, 1, 1], parent: undefined } as const;
+    crowd.add(describeBody(entity, player), createPose());
+    return [crowd.colorOf(id), crowd.skinOf(id).getHex()];
+  };
+  const avatars = [4, 5, 6, 7, 8].map((id) => clothesOf(id, 2));
+  expect(new Set(avatars.map(String)).size).toBe(1);
+  const players = [1, 2, 3, 4, 5].map((player) => clothesOf(9, player));
+  expect(new Set(players.map(String)).size).toBeGreaterThan(1);
+  crowd.dispose();
+});
+
 describe("the contact with the ground", () => {
   it("darkens_below_standing_feet_and_not_below_a_jump_or_a_hidden_body", () => {
     const crowd = new Crowd();

@@ -26,7 +26,8 @@ function join(name: string): World {
 it("draws the entities of a world, including earlier ones, and moves them", async () => {
   const world = join("Ada");
   const early = new WorldView(world);
-  await waitFor("the avatar", () => early.scene.crowd.get(world.avatarId ?? 0) !== undefined);
+  const avatar = await waitFor("the avatar", () => early.scene.crowd.get(world.avatarId ?? 0));
+  expect(avatar.body.player, "clothes are those of the player").toBe(world.playerId);
   const late = new WorldView(world);
   expect([...late.scene.all].length).toBe([...early.scene.all].length);
   expect(late.scene.crowd.members.length).toBe(early.scene.crowd.members.length);

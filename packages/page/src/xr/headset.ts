@@ -3,7 +3,6 @@
 import { LabelSprites } from "@nowcast/three";
 import {
   copyPose,
-  createOutfit,
   createPose,
   curlHand,
   ease,
@@ -18,7 +17,6 @@ import {
 import type { TargetRule } from "nowcast/internal";
 import type { World } from "nowcast/world";
 import {
-  type Color,
   Matrix4,
   type Object3D,
   type PerspectiveCamera,
@@ -140,7 +138,6 @@ export class Headset {
   #presence: Presence | undefined;
   #presenceWorld: unknown;
   #activeSide: Side = "right";
-  #skin: { readonly id: number; readonly color: Color } | undefined;
   #hasTurned = false;
   #isSteered = false;
   #darkUntilMs = 0;
@@ -463,8 +460,7 @@ export class Headset {
   #drawHands(): void {
     const hands = this.#hands;
     const { world, scene } = this.#page;
-    const avatar = world?.avatarId;
-    const skin = this.#skinOf(avatar ?? 0, scene.crowd.colorOf(avatar));
+    const skin = scene.crowd.skinOf(world?.avatarId);
     hands.begin();
     for (const { input, wrist, rotations } of [this.#left, this.#right]) {
       if (!input.isTracked) continue;
@@ -472,11 +468,6 @@ export class Headset {
       hands.draw({ ...wrist, isLeft, rotations, size: input.hasJoints ? input.size : 1, skin });
     }
     hands.end();
-  }
-
-  #skinOf(id: number, shirt: number): Color {
-    if (this.#skin?.id !== id) this.#skin = { id, color: createOutfit(id, shirt).skin };
-    return this.#skin.color;
   }
 
   #close(): void {

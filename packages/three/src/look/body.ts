@@ -41,6 +41,8 @@ export interface Body {
   readonly gait: Gait | undefined;
   /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
+  /** The player whose avatar it is. */
+  readonly player: number | undefined;
   /** The player that drives the entity, by the attribute `driver` of vehicles. */
   readonly driver: number | undefined;
   /** Whether it is a person who sits on its parent. */
@@ -59,7 +61,8 @@ export function isShown(names: readonly string[]): boolean {
   return names.some((name) => OWN_FIELDS.has(name) || isLookField(name));
 }
 
-export function describeBody(entity: DrawnEntity): Body {
+/** `player` is the player whose avatar the entity is. */
+export function describeBody(entity: DrawnEntity, player?: number): Body {
   const { id, kind, scale, parent, attributes } = entity;
   const motion = kind.walker !== undefined ? "walker" : bodyOf(kind)?.motion;
   const isSensor = kind.body === undefined ? kind.walker === undefined : motion === "sensor";
@@ -74,6 +77,7 @@ export function describeBody(entity: DrawnEntity): Body {
     isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
+    player,
     driver: wholeOf(attributes["driver"]) || undefined,
     isSeated: parent !== undefined && motion === "walker",
     outfit: wholeOf(attributes["outfit"]),

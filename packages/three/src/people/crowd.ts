@@ -1,4 +1,5 @@
 import {
+  Color,
   DynamicDrawUsage,
   Group,
   InstancedMesh,
@@ -26,6 +27,7 @@ import { Skeleton } from "./skeleton.js";
 const HEIGHT_M = 1.8;
 /** Default colours of clothes; the number of the player selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
+const GREY = new Color(0x9a9a9a);
 /** Widths of the builds in `OUTFIT_CHOICES.build`, after the usual one. */
 const WIDTHS = [1, 0.88, 1.14] as const;
 /** A person whose axis is nearer to the eye than this is not drawn, in metres. */
@@ -44,6 +46,7 @@ export interface Member extends Pose {
   size: number;
   halfHeight: number;
   color: number;
+  skin: Color;
   /** The hat that it wears, in `OUTFIT_CHOICES.hat`, from 1; 0 for none. */
   hat: number;
   /** Width of the body as a multiple of the usual one. */
@@ -120,6 +123,11 @@ export class Crowd {
     return (id === undefined ? undefined : this.#byId.get(id)?.color) ?? 0x9a9a9a;
   }
 
+  /** The colour of a player's skin; grey for an absent player. */
+  skinOf(id: number | undefined): Color {
+    return (id === undefined ? undefined : this.#byId.get(id)?.skin) ?? GREY;
+  }
+
   add(body: Body, pose: Pose): void {
     this.remove(body.id);
     const member = createMember(body, pose);
@@ -130,9 +138,7 @@ export class Crowd {
   /** Seats a driver on a vehicle, whose half height is in metres. The driver is drawn until the vehicle is removed. */
   seat(vehicle: Body, pose: Pose, halfHeight: number): void {
     this.remove(vehicle.id);
-    const { driver = 0 } = vehicle;
-    const member = createMember({ ...vehicle, scale: [1, 1, 1], appearance: undefined }, pose);
-    member.color = SHIRTS[driver % SHIRTS.length]!;
+    const member = createMember({ ...vehicle, scale: [1, 1, 1], outfit: 0, appearance: undefined }, pose);
     member.seat = halfHeight;
     moveToSeat(member, halfHeight);
     this.#drivers.set(vehicle.id, member);
@@ -276,7 +282,8 @@ export class Crowd {
 
   #paint(index: number): void {
     const member = this.#list[index]!;
-    const outfit = createOutfit(member.body.driver ?? member.id, member.color, member.body.outfit);
+    const outfit = createOutfit(wearerOf(member.body), member.color, member.body.outfit);
+    member.skin = outfit.skin;
     this.#meshes.forEach((mesh, m) => {
       const joints = this.#joints[m]!.length;
       for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.#parts[m]!.cloth]);
@@ -315,6 +322,7 @@ function createMember(body: Body, pose: Pose): Member {
     size: sizeOf(body),
     halfHeight: (HEIGHT_M / 2) * sizeOf(body),
     color: colorOf(body),
+    skin: GREY,
     ...bearingOf(body),
     emote: undefined,
     emoteSeconds: 0,
@@ -415,8 +423,13 @@ function sizeOf({ appearance, scale }: Body): number {
 }
 
 /** The world's colour has priority over the player's, because the world's shows the team. */
-function colorOf({ id, appearance, outfit }: Body): number {
-  return appearance?.color ?? shirtOf(outfit) ?? SHIRTS[id % SHIRTS.length]!;
+function colorOf(body: Body): number {
+  return body.appearance?.color ?? shirtOf(body.outfit) ?? SHIRTS[wearerOf(body) % SHIRTS.length]!;
+}
+
+/** The number that selects clothes: that of the player, whose avatars in a world are several entities one after another. */
+function wearerOf({ id, driver, player }: Body): number {
+  return driver ?? player ?? id;
 }
 
 function bearingOf({ outfit }: Body): Pick<Member, "hat" | "width"> {

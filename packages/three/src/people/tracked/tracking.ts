@@ -3,7 +3,6 @@ import { ease } from "../../angle.js";
 import { copyPose, createPose, type Pose } from "../../pose.js";
 import type { PoseSource } from "../../pose-source.js";
 import type { Crowd, Member } from "../crowd.js";
-import { createOutfit } from "../outfit.js";
 import type { Skeleton } from "../skeleton.js";
 import { decodeHandPose, HAND_JOINTS } from "./hand-pose.js";
 import { curlHand } from "./hand-shape.js";
@@ -170,7 +169,7 @@ export class Tracking {
     shown.size = size ?? 1;
     if (!shown.hasJoints) curlHand(shown.grip, shown.isLeft, shown.wanted);
     const avatar = entity.owner === undefined ? undefined : this.#avatarOf(entity.owner);
-    shown.skin.copy(createOutfit(avatar ?? entity.id, this.#crowd.colorOf(avatar)).skin);
+    shown.skin.copy(this.#crowd.skinOf(avatar));
   }
 }
 
