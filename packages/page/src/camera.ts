@@ -1,6 +1,6 @@
 import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three/internal";
 import type { Vector } from "nowcast/internal";
-import { Line3, type PerspectiveCamera, Vector3 } from "three";
+import { Line3, type PerspectiveCamera, type QuaternionLike, Vector3 } from "three";
 import type { CameraRules, Shake } from "./camera-rules.js";
 
 const PITCH_MIN = -0.5;
@@ -113,16 +113,16 @@ export class OrbitCamera {
   }
 
   /** Faces the direction of an avatar. */
-  face(pose: { qx: number; qy: number; qz: number; qw: number }): void {
-    this.yaw = yawOf(pose);
+  face({ quaternion }: { readonly quaternion: QuaternionLike }): void {
+    this.yaw = yawOf(quaternion);
   }
 
   /**
    * Faces the direction in which the world placed an entity. A predicted pose of a new avatar still has the direction of
    * the previous input.
    */
-  faceEntity({ quaternion: [qx, qy, qz, qw] }: Placed): void {
-    this.face({ qx, qy, qz, qw });
+  faceEntity({ quaternion: [x, y, z, w] }: Placed): void {
+    this.yaw = yawOf({ x, y, z, w });
   }
 
   /** The distance between the camera and the avatar. An avatar that would fill the picture is not drawn. */

@@ -1,12 +1,6 @@
 import type { WorldView } from "@nowcast/three";
-import {
-  createPose,
-  type Member,
-  type Pose,
-  type WorldScene,
-  wrapAngle,
-  yawOf,
-} from "@nowcast/three/internal";
+import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three/internal";
+import type { EntityId } from "nowcast/world";
 import { Vector3 } from "three";
 import type { OrbitCamera, Placed } from "./camera.js";
 import type { Input, InputCollector } from "./input/input-collector.js";
@@ -70,7 +64,7 @@ export class LocalAvatar {
   get isShown(): boolean {
     const { view } = this.#page;
     const id = view?.world.avatarId;
-    return id !== undefined && view?.pose(id, this.#shown) === true;
+    return id !== undefined && view?.world.pose(id, this.#shown) === true;
   }
 
   /** The avatar that would fill the picture, and is not drawn. */
@@ -98,22 +92,22 @@ export class LocalAvatar {
   follow(seconds: number, view: WorldView): void {
     const { camera, headset, scene } = this.#page;
     const id = view.world.avatarId;
-    if (id === undefined || !view.pose(id, this.#pose)) {
+    if (id === undefined || !view.world.pose(id, this.#pose)) {
       if (id === undefined) this.#fly(seconds);
       const { x, y, z } = this.watched;
       if (headset) return headset.move(seconds, this.watched);
       if (this.#show(seconds, view)) return;
       return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
-    const { x, y, z } = this.#pose;
-    this.watched.set(x, y, z);
+    const { position } = this.#pose;
+    const { x, y, z } = this.watched.copy(position);
     const { member } = this;
     if (this.#faced !== id) this.#faceWith(id, view);
     else this.#turn(view.world.display.carriedYaw - this.#carriedYaw);
     this.#carriedYaw = view.world.display.carriedYaw;
     const driven = member ? undefined : scene.get(id);
-    if (driven) this.#turnWith(this.#pose);
-    if (headset) return headset.move(seconds, this.actor ?? this.#pose);
+    if (driven) this.#turnWith(yawOf(this.#pose.quaternion));
+    if (headset) return headset.move(seconds, this.actor?.position ?? position);
     if (this.#show(seconds, view)) return;
     const eyes = member ? EYES_M * member.size : (driven?.halfHeight ?? 0);
     camera.shoulder = shoulderOf(member);
@@ -126,8 +120,8 @@ export class LocalAvatar {
     const { rules } = camera;
     if (rules === undefined || rules.mode === "first_person") return false;
     const { on } = rules;
-    if (on !== undefined && view.pose(on, this.#shown)) {
-      const { x, y, z } = this.#shown;
+    if (on !== undefined && view.world.pose(on as EntityId, this.#shown)) {
+      const { x, y, z } = this.#shown.position;
       const top = scene.get(on)?.halfHeight ?? scene.crowd.get(on)?.halfHeight ?? 0;
       camera.follow(seconds, x, y + top, z, scene.obstacles, on);
       return true;
@@ -141,15 +135,14 @@ export class LocalAvatar {
   #faceWith(id: number, { world }: WorldView): void {
     const { camera, headset } = this.#page;
     this.#faced = id;
-    this.#yaw = yawOf(this.#pose);
+    this.#yaw = yawOf(this.#pose.quaternion);
     camera.faceEntity(world.avatar ?? UNTURNED);
     camera.jump();
     headset?.faceWith(camera.yaw);
   }
 
   /** The camera of a driver turns with the vehicle. */
-  #turnWith(own: Pose): void {
-    const yaw = yawOf(own);
+  #turnWith(yaw: number): void {
     this.#turn(wrapAngle(yaw - this.#yaw));
     this.#yaw = yaw;
   }

@@ -75,7 +75,7 @@ export class Staging {
     this.weather.group.visible = !this.isStill;
     if (!this.isStill) this.weather.update(seconds, ears);
     this.lights.update(pose, ears);
-    sounds.loops.update((id) => (pose(id, POSE) ? POSE : undefined));
+    sounds.loops.update((id) => (pose(id, POSE) ? POSE.position : undefined));
     sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);
   }
 

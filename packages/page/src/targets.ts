@@ -26,7 +26,7 @@ const PERSON_RADIUS_M = 0.35;
 const BEFORE_SURFACE_M = 0.02;
 
 /** The acting player: a pose, and half of the height. */
-export interface Actor extends Readonly<Pose> {
+export interface Actor extends Pose {
   readonly id: number;
   readonly body: Body;
   readonly halfHeight: number;
@@ -46,7 +46,7 @@ export function findTarget(
   props: Iterable<Prop>,
   members: readonly Member[],
 ): Target | undefined {
-  const yaw = yawOf(actor);
+  const yaw = yawOf(actor.quaternion);
   const [aheadX, aheadZ] = [-Math.sin(yaw), -Math.cos(yaw)];
   let nearest: number | undefined;
   let nearestM = reachM - CAUTION_M;
@@ -55,7 +55,7 @@ export function findTarget(
   const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
     if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
     if (of && !of.has(candidate.body.kind)) return;
-    const [dx, dz] = [box.x - actor.x, box.z - actor.z];
+    const [dx, dz] = [box.position.x - actor.position.x, box.position.z - actor.position.z];
     const flat = Math.hypot(dx, dz);
     if (flat > reachM + Math.hypot(box.halfX, box.halfY, box.halfZ)) return;
     const metres = distanceTo(actor, box);
@@ -92,19 +92,17 @@ export function findPlace(
     .multiplyScalar(metres - (gridM > 0 ? BEFORE_SURFACE_M : 0))
     .add(origin);
   if (gridM > 0) POINT.divideScalar(gridM).floor().addScalar(0.5).multiplyScalar(gridM);
-  const far = Math.hypot(POINT.x - actor.x, POINT.y - actor.y, POINT.z - actor.z);
-  return far > reachM - CAUTION_M ? undefined : [POINT.x, POINT.y, POINT.z];
+  return POINT.distanceTo(actor.position) > reachM - CAUTION_M ? undefined : [POINT.x, POINT.y, POINT.z];
 }
 
 /** Distance from the acting player's axis to the surface of a box. POINT then has the player's coordinates in the box's frame. */
-export function distanceTo({ x, y, z, halfHeight }: Actor, box: RayBox): number {
-  return metresTo(box, x, Math.min(y + halfHeight, Math.max(y - halfHeight, box.y)), z);
+export function distanceTo({ position: { x, y, z }, halfHeight }: Actor, box: RayBox): number {
+  return metresTo(box, x, Math.min(y + halfHeight, Math.max(y - halfHeight, box.position.y)), z);
 }
 
 /** Distance from a point to the surface of a box; 0 inside. */
 export function metresTo(box: RayBox, x: number, y: number, z: number): number {
-  POINT.set(x - box.x, y - box.y, z - box.z);
-  POINT.applyQuaternion(TURN.set(-box.qx, -box.qy, -box.qz, box.qw));
+  POINT.set(x, y, z).sub(box.position).applyQuaternion(TURN.copy(box.quaternion).conjugate());
   return Math.hypot(
     Math.max(0, Math.abs(POINT.x) - box.halfX),
     Math.max(0, Math.abs(POINT.y) - box.halfY),
@@ -118,9 +116,9 @@ function castFrom({ origin, direction }: Aim, box: RayBox, prop: Prop | undefine
 }
 
 export function boxOf(member: Member): RayBox {
-  const { x, y, z, qx, qy, qz, qw, size, halfHeight } = member;
+  const { position, quaternion, size, halfHeight } = member;
   const radius = PERSON_RADIUS_M * size;
-  return { x, y, z, qx, qy, qz, qw, halfX: radius, halfY: halfHeight, halfZ: radius };
+  return { position, quaternion, halfX: radius, halfY: halfHeight, halfZ: radius };
 }
 
 const TURN = new Quaternion();

@@ -122,7 +122,7 @@ export class WorldControls {
 
   /** The place that the camera follows: the avatar's, or that of a player without one. */
   get focus(): { readonly x: number; readonly y: number; readonly z: number } {
-    return this.avatar.actor ?? this.avatar.watched;
+    return this.avatar.actor?.position ?? this.avatar.watched;
   }
 
   /** Plays in a world, instead of in the previous one. */
@@ -201,9 +201,9 @@ export class WorldControls {
     const id = known?.avatarId;
     const shown = id === undefined ? undefined : (scene.crowd.get(id) ?? scene.get(id));
     if (!shown || !actor) return hud?.say(pageTexts.isOutOfSight(name));
-    const [dx, dz] = [shown.x - actor.x, shown.z - actor.z];
-    camera.yaw = Math.atan2(-dx, -dz);
-    hud?.say(pageTexts.isAway(name, Math.round(Math.hypot(dx, shown.y - actor.y, dz))));
+    const { x, z } = shown.position;
+    camera.yaw = Math.atan2(actor.position.x - x, actor.position.z - z);
+    hud?.say(pageTexts.isAway(name, Math.round(shown.position.distanceTo(actor.position))));
   }
 
   /**

@@ -1,6 +1,13 @@
 import { SkyBackdrop, Sun, WorldView } from "@nowcast/three";
 import { Assets, type Detail, type Frame, type Pose, WorldScene } from "@nowcast/three/internal";
-import { browserIdentity, type JoinOptions, joinWorld, tabSeat, type World } from "nowcast/world";
+import {
+  browserIdentity,
+  type EntityId,
+  type JoinOptions,
+  joinWorld,
+  tabSeat,
+  type World,
+} from "nowcast/world";
 import { Group, NeutralToneMapping, PerspectiveCamera, Scene, type WebGLRenderer } from "three";
 import type { ControlsDisplay } from "./hud/controls-display.js";
 import { Sounds } from "./sounds.js";
@@ -60,7 +67,7 @@ export class WorldStage {
   readonly staging: Staging;
   readonly #panels: HTMLElement | undefined;
   readonly #project: Project;
-  readonly #poseOf = (id: number, out: Pose): boolean => this.view?.pose(id, out) === true;
+  readonly #poseOf = (id: number, out: Pose): boolean => this.view?.world.pose(id as EntityId, out) === true;
   readonly #observer = new ResizeObserver(() => {
     this.#isResized = true;
   });

@@ -34,7 +34,7 @@ describe("the camera over the shoulder", () => {
     const facts: DrawnKind = { name: "wall", body: { motion: "fixed" }, walker: undefined, look: undefined };
     const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
     const obstacles = new Obstacles();
-    const pose = { ...createPose(), x: x + 0.5, y: 1, z: 10 };
+    const pose = createPose(x + 0.5, 1, 10);
     obstacles.add(createProp(body, { shape: "box", size: [1, 4, 20] }, pose));
     return obstacles;
   }
@@ -114,7 +114,7 @@ describe("angles", () => {
 
   it("come back from a quaternion about Y", () => {
     for (const yaw of [-3, -1.2, 0, 0.4, 2.9]) {
-      expect(yawOf({ qx: 0, qy: Math.sin(yaw / 2), qz: 0, qw: Math.cos(yaw / 2) })).toBeCloseTo(yaw);
+      expect(yawOf(createPose(0, 0, 0, yaw).quaternion)).toBeCloseTo(yaw);
     }
   });
 });

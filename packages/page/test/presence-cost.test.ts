@@ -35,11 +35,9 @@ async function join(name: string): Promise<World> {
 /** A part that circles around a place, and bends its fingers. */
 function moving(world: World, seconds: number, offset: number): PartState {
   const [x, y, z] = world.entities.get(world.avatarId!)!.position;
-  const pose = { ...createPose(), x: x + offset, y: y + 0.2, z: z - 0.3 };
   const phase = seconds * 5 + offset;
-  pose.x += 0.2 * Math.sin(phase);
-  pose.y += 0.2 * Math.cos(phase);
-  [pose.qy, pose.qw] = [Math.sin(phase / 3), Math.cos(phase / 3)];
+  const [right, up] = [offset + 0.2 * Math.sin(phase), 0.2 + 0.2 * Math.cos(phase)];
+  const pose = createPose(x + right, y + up, z - 0.3, (2 * phase) / 3);
   const rotations = new Float32Array(HAND_JOINTS * 4);
   const grip = 0.5 + 0.5 * Math.sin(phase);
   curlHand(grip, false, rotations);

@@ -21,14 +21,14 @@ function prop(id: number, x: number, z: number, kind = "block"): Prop {
     look: undefined,
   };
   const body = describeBody({ id, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
-  return createProp(body, BOX, { ...createPose(), x, y: 0.25, z });
+  return createProp(body, BOX, createPose(x, 0.25, z));
 }
 
 function actor(holding?: number): Actor {
   const facts: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
   const attributes = { holding };
   const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes });
-  return { id: 1, body, halfHeight: 0.9, ...createPose(), y: 0.9 };
+  return { id: 1, body, halfHeight: 0.9, ...createPose(0, 0.9) };
 }
 
 it("is the nearest in front that arms reach", () => {

@@ -71,7 +71,7 @@ it("keeps a tracked hand beside the short source of its pinch, which has the bet
   room.inputSources = [hand, pinch];
   room.say("selectstart", pinch);
   const { right } = room.read();
-  expect([right.trigger, right.isTracked, right.ray.x]).toEqual([true, true, 5]);
+  expect([right.trigger, right.isTracked, right.ray.position.x]).toEqual([true, true, 5]);
   room.inputSources = [hand];
-  expect([room.read().right.trigger, right.ray.x]).toEqual([false, 1]);
+  expect([room.read().right.trigger, right.ray.position.x]).toEqual([false, 1]);
 });

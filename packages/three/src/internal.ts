@@ -13,8 +13,7 @@ export { encodeHandPose, HAND_JOINTS, HAND_POSE_BYTES } from "./people/tracked/h
 export { curlHand, handSizeOf, PALM } from "./people/tracked/hand-shape.js";
 export { Hands } from "./people/tracked/hands.js";
 export { type TrackedPart, trackedPartOf } from "./people/tracked/tracked-kinds.js";
-export { copyPose, createPose, type Pose, yawOf } from "./pose.js";
-export type { PoseSource } from "./pose-source.js";
+export { createPose, type Pose, type PoseSource, yawOf } from "./pose.js";
 export { readBurst } from "./scene/bursts.js";
 export { createGeometry } from "./scene/form-geometry.js";
 export { castAt, Obstacles } from "./scene/obstacles.js";

@@ -49,7 +49,7 @@ export class LabelSprites {
     const near = this.#near;
     near.length = 0;
     for (const [id, writing] of labels.all) {
-      const { x, y, z } = writing.bearer;
+      const { x, y, z } = writing.bearer.position;
       const metres = POINT.set(x, y + writing.above, z).distanceTo(EYE);
       if (id !== own && metres < REACH_M) near.push({ id, writing, metres });
     }
@@ -85,7 +85,7 @@ export class LabelSprites {
     if (text !== shown.text) write(shown, text);
     const height = Math.max(LINE_M_MIN, LINE_M * metres) * shown.lines;
     shown.sprite.scale.set(height * shown.aspect, height, 1);
-    shown.sprite.position.set(bearer.x, bearer.y + above, bearer.z);
+    shown.sprite.position.copy(bearer.position).y += above;
   }
 
   #drop({ sprite }: Shown): void {

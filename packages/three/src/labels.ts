@@ -20,9 +20,7 @@ const NEAR_M = 1.2;
 
 /** The anchor of a label. The label moves with it. */
 interface Bearer {
-  readonly x: number;
-  readonly y: number;
-  readonly z: number;
+  readonly position: Vector3;
 }
 
 /** The text and place of a label, for code that draws labels itself, for example in a headset. */
@@ -209,7 +207,7 @@ export class Labels {
     shown: number,
   ): boolean {
     const { bearer } = label;
-    POINT.set(bearer.x, bearer.y + label.above, bearer.z);
+    POINT.copy(bearer.position).y += label.above;
     const distance = POINT.distanceTo(EYE);
     POINT.project(camera);
     const wanted =
@@ -266,7 +264,7 @@ function halfWidthOf({ name }: Label): number {
 
 /** Whether an obstacle is between the eye and a label. */
 function isHidden({ bearer, above }: Label, blinds: Blinds): boolean {
-  POINT.set(bearer.x, bearer.y + above, bearer.z).sub(EYE);
+  POINT.copy(bearer.position).sub(EYE).y += above;
   const distance = POINT.length();
   if (distance < NEAR_M) return false;
   POINT.divideScalar(distance);

@@ -2,7 +2,7 @@
 
 import { isFields, readColor, readVector, type Vector, within } from "nowcast/internal";
 import { Color, DirectionalLight, Group, type Light, PointLight, SpotLight, Vector3 } from "three";
-import type { Pose } from "./pose.js";
+import { createPose, type Pose } from "./pose.js";
 
 /** A light: the value of a place on screens. */
 export interface WorldLight {
@@ -59,7 +59,7 @@ export class WorldLights {
   readonly group = new Group();
   readonly #wanted = new Map<string, WorldLight>();
   readonly #pools = { point: [] as PointLight[], spot: [] as SpotLight[], sun: [] as DirectionalLight[] };
-  readonly #pose: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
+  readonly #pose = createPose();
 
   /** Sets the value of a place; returns whether it is or was a light. */
   set(place: string, value: unknown): boolean {
@@ -97,9 +97,9 @@ export class WorldLights {
   }
 
   #placeOf({ at: [x, y, z], on }: WorldLight, poseOf: PoseOf): Vector3 | undefined {
-    if (on === undefined) return new Vector3(x, y, z);
-    if (!poseOf(on, this.#pose)) return undefined;
-    return new Vector3(this.#pose.x + x, this.#pose.y + y, this.#pose.z + z);
+    const place = new Vector3(x, y, z);
+    if (on === undefined) return place;
+    return poseOf(on, this.#pose) ? place.add(this.#pose.position) : undefined;
   }
 
   /** Makes at least `count` lights of a type. */

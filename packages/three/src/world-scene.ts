@@ -10,8 +10,8 @@ import { Models } from "./models/models.js";
 import type { Bearer } from "./models/moving-model.js";
 import { Crowd } from "./people/crowd.js";
 import type { Tracking } from "./people/tracked/tracking.js";
-import { copyPose, createPose, isSamePose, type Pose } from "./pose.js";
-import type { PoseSource } from "./pose-source.js";
+import { copyPose, createPose, isSamePose, type Pose, type PoseSource } from "./pose.js";
+import type { Batch } from "./scene/batch.js";
 import { Boxes } from "./scene/boxes.js";
 import { type Burst, Bursts } from "./scene/bursts.js";
 import { Footprints } from "./scene/footprints.js";
@@ -80,7 +80,7 @@ export class WorldScene {
   readonly #moving = new Set<Prop>();
   /** The heights of the sea that entities declare. */
   readonly #seas = new Map<number, number>();
-  readonly #pose: Pose = createPose();
+  readonly #pose = createPose();
   #detail: Detail;
   #trackedPeople: Tracking | undefined;
   #highlighted: number | undefined;
@@ -125,10 +125,10 @@ export class WorldScene {
     const boxes = this.#boxes;
     const shapes = this.#shapes;
     const models = this.#models;
-    this.group.add(ground.group, boxes.group, shapes.group, crowd.group, models.group);
+    this.group.add(ground.group, boxes.batch.group, shapes.group, crowd.group, models.group);
     this.group.add(this.#signs.group, this.#trails.group, this.#bursts.points);
     this.group.add(this.#footprints.group, this.#halos.points);
-    crowd.onLanding = ({ x, y, z, halfHeight }, force) => {
+    crowd.onLanding = ({ position: { x, y, z }, halfHeight }, force) => {
       if (this.#detail.rich && !prefersStillness()) this.#bursts.addDust(x, y - halfHeight, z, force);
     };
   }
@@ -193,7 +193,7 @@ export class WorldScene {
       return;
     }
     const shown = member ?? this.#props.get(body.id);
-    this.add(body, shown && !body.isFixed ? poseOf(shown) : pose, name);
+    this.add(body, shown && !body.isFixed ? shown : pose, name);
   }
 
   /** Applies another name or another avatar of a player. */
@@ -210,7 +210,7 @@ export class WorldScene {
   clear(): void {
     this.#trackedPeople?.clear();
     this.#models.clear();
-    this.#boxes.clear();
+    this.#boxes.batch.clear();
     this.#shapes.clear();
     this.#signs.clear();
     this.#trails.clear();
@@ -274,7 +274,7 @@ export class WorldScene {
     for (const prop of this.#moving) {
       if (!source.pose(prop.id, this.#pose) || isSamePose(this.#pose, prop)) continue;
       copyPose(this.#pose, prop);
-      if (source.hasJumped(prop.id)) this.#trails.restart(prop.id);
+      if (source.display.hasJumped(prop.id)) this.#trails.restart(prop.id);
       if (prop.isModelled) this.#models.place(prop.id);
       else this.#rendererOf(prop).place(prop);
       this.#signs.place(prop);
@@ -289,7 +289,7 @@ export class WorldScene {
     const { members } = this.crowd;
     for (let i = 0; i < members.length; i++) {
       const { id } = members[i]!;
-      if (source.pose(id, this.#pose)) this.crowd.place(id, this.#pose, source.hasJumped(id));
+      if (source.pose(id, this.#pose)) this.crowd.place(id, this.#pose, source.display.hasJumped(id));
     }
     this.#trackedPeople?.place(source);
   }
@@ -373,7 +373,7 @@ export class WorldScene {
   #findLowest(): number {
     let lowest = Number.POSITIVE_INFINITY;
     for (const prop of this.#props.values()) {
-      if (isGround(prop)) lowest = Math.min(lowest, prop.y - prop.halfY);
+      if (isGround(prop)) lowest = Math.min(lowest, prop.position.y - prop.halfY);
     }
     return lowest;
   }
@@ -444,8 +444,8 @@ export class WorldScene {
     return this.crowd.get(id) ?? this.#props.get(id);
   }
 
-  #rendererOf({ form, opacity, texture }: Prop): Boxes | Shapes {
-    return form.shape === "box" && opacity === 1 && !texture ? this.#boxes : this.#shapes;
+  #rendererOf({ form, opacity, texture }: Prop): Batch | Shapes {
+    return form.shape === "box" && opacity === 1 && !texture ? this.#boxes.batch : this.#shapes;
   }
 
   #light(id: number | undefined, by: number): void {
@@ -456,7 +456,7 @@ export class WorldScene {
     else if (prop.slot >= 0) this.#rendererOf(prop).light(prop);
   }
 
-  #name(body: Body, at: Readonly<Pose>, name: string | undefined): void {
+  #name(body: Body, at: Pose, name: string | undefined): void {
     const text = [name, body.appearance?.label].filter((part) => part).join(" · ");
     if (text === "") return this.labels.remove(body.id);
     const bearer = this.#bearerOf(body.id);
@@ -470,8 +470,4 @@ function prefersStillness(): boolean {
 
 function warn(error: AssetError): void {
   console.warn(error.message);
-}
-
-function poseOf({ x, y, z, qx, qy, qz, qw }: Readonly<Pose>): Pose {
-  return { x, y, z, qx, qy, qz, qw };
 }

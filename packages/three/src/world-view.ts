@@ -1,10 +1,9 @@
-import type { Entity, EntityId, Player, PlayerId, World, Pose as WorldPose } from "nowcast/world";
+import type { Entity, EntityId, Player, PlayerId, World } from "nowcast/world";
 import type { Group, Object3D, PerspectiveCamera } from "three";
 import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
-import type { Pose } from "./pose.js";
-import type { PoseSource } from "./pose-source.js";
+import { poseOf } from "./pose.js";
 import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
@@ -38,7 +37,7 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
  * });
  * ```
  */
-export class WorldView implements PoseSource {
+export class WorldView {
   readonly scene: WorldScene;
   readonly #ownsScene: boolean;
   readonly #releases: (() => void)[] = [];
@@ -50,7 +49,6 @@ export class WorldView implements PoseSource {
   /** The module for heads and hands is loaded when the first of them appears. */
   #isTracking = false;
   #isDisposed = false;
-  readonly #pose: WorldPose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
 
   constructor(
     readonly world: World,
@@ -74,7 +72,7 @@ export class WorldView implements PoseSource {
    * All steps of a frame: `World.frame`, {@link WorldView.place} and, with a camera,
    * {@link WorldView.writeLabels}. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the
    * previous frame. Move a camera that follows an entity before this call: first `world.frame`, then
-   * {@link WorldView.pose}, then the camera.
+   * `world.pose`, then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
     this.world.frame(nowMs);
@@ -87,8 +85,8 @@ export class WorldView implements PoseSource {
    * `seconds`. The entity `hidden` is not drawn, because the camera is inside it.
    */
   place(seconds: number, hidden?: number | undefined): void {
-    this.scene.placeProps(this);
-    this.scene.placePeople(this);
+    this.scene.placeProps(this.world);
+    this.scene.placePeople(this.world);
     for (const [id, object] of this.#objects) {
       this.world.pose(id, object);
       object.visible = id !== hidden;
@@ -99,24 +97,6 @@ export class WorldView implements PoseSource {
   /** Places labels at the camera's view of the entities. The name of the local avatar is left out. */
   writeLabels(nowMs: number, camera: PerspectiveCamera): void {
     this.scene.updateLabels(nowMs, camera, this.world.avatarId);
-  }
-
-  /** Writes the shown pose of an entity at the moment of the last frame; returns false while it is unknown. */
-  pose(id: number, out: Pose): boolean {
-    if (!this.world.pose(id as EntityId, this.#pose)) return false;
-    const { position, quaternion } = this.#pose;
-    out.x = position.x;
-    out.y = position.y;
-    out.z = position.z;
-    out.qx = quaternion.x;
-    out.qy = quaternion.y;
-    out.qz = quaternion.z;
-    out.qw = quaternion.w;
-    return true;
-  }
-
-  hasJumped(id: number): boolean {
-    return this.world.display.hasJumped(id as EntityId);
   }
 
   /** Ends the view and frees all its objects. The world stays open. */
@@ -249,8 +229,4 @@ export class WorldView implements PoseSource {
     this.#players.delete(avatarId);
     this.scene.rename(avatarId, undefined);
   }
-}
-
-function poseOf({ position: [x, y, z], quaternion: [qx, qy, qz, qw] }: Entity): Pose {
-  return { x, y, z, qx, qy, qz, qw };
 }

@@ -66,10 +66,10 @@ describe("the contact with the ground", () => {
     const crowd = new Crowd();
     const kind: DrawnKind = { name: "person", walker: {}, body: undefined, look: undefined };
     const add = (id: number, y: number) =>
-      crowd.add(describeBody({ id, kind, attributes: {}, scale: [1, 1, 1], parent: undefined }), {
-        ...createPose(),
-        y,
-      });
+      crowd.add(
+        describeBody({ id, kind, attributes: {}, scale: [1, 1, 1], parent: undefined }),
+        createPose(0, y),
+      );
     for (const id of [1, 2, 3]) add(id, 0.9);
     crowd.get(2)!.motion.air = 1;
     crowd.update(0, new Obstacles(), 3);
@@ -153,7 +153,7 @@ describe("a driver", () => {
   };
   const vehicle = (attributes: Record<string, unknown>) =>
     describeBody({ id: 4, kind: kart, scale: [1, 1, 1], parent: undefined, attributes });
-  const pose = { ...createPose(), x: 2, y: 0.3, z: 1 };
+  const pose = createPose(2, 0.3, 1);
 
   it("sits_on_its_vehicle_while_it_drives_and_is_no_person_on_foot", () => {
     const crowd = new Crowd();
@@ -163,10 +163,10 @@ describe("a driver", () => {
     const [driver] = crowd.members;
     expect(crowd.members.length).toBe(1);
     expect(crowd.get(4), "the vehicle is not a walker").toBeUndefined();
-    expect([driver!.x, driver!.z]).toEqual([2, 1]);
-    expect(driver!.y).toBeGreaterThan(0.4);
-    crowd.place(4, { ...pose, x: 5 });
-    expect(driver!.x).toBe(5);
+    expect([driver!.position.x, driver!.position.z]).toEqual([2, 1]);
+    expect(driver!.position.y).toBeGreaterThan(0.4);
+    crowd.place(4, createPose(5, 0.3, 1));
+    expect(driver!.position.x).toBe(5);
     crowd.update(1 / 60, new Obstacles(), undefined);
     crowd.remove(4);
     expect(crowd.members.length).toBe(0);
@@ -189,29 +189,25 @@ it("a passenger who stands on a moving boat does not run, and one who walks on i
   };
   const describe = (id: number, kind: DrawnKind) =>
     describeBody({ id, kind, scale: [1, 1, 1], parent: undefined, attributes: {} });
-  const boat = createProp(
-    describe(1, boatKind),
-    { shape: "box", size: [8, 0.5, 3] },
-    { ...createPose(), y: 1 },
-  );
+  const boat = createProp(describe(1, boatKind), { shape: "box", size: [8, 0.5, 3] }, createPose(0, 1));
   obstacles.add(boat);
   const person: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
   for (const id of [2, 3]) crowd.add(describe(id, person), createPose());
   const [stands, walks] = [crowd.get(2)!, crowd.get(3)!];
   for (let frame = 0; frame < 120; frame++) {
     const x = (frame / 60) * 5;
-    boat.x = x;
+    boat.position.x = x;
     const y = 1.25 + stands.halfHeight;
-    crowd.place(2, { ...createPose(), x, y });
-    crowd.place(3, { ...createPose(), x: x - 2 + frame / 60, y });
+    crowd.place(2, createPose(x, y));
+    crowd.place(3, createPose(x - 2 + frame / 60, y));
     crowd.update(1 / 60, obstacles, undefined);
   }
   expect(stands.motion.speed).toBeLessThan(0.1);
   expect(walks.motion.speed).toBeCloseTo(1, 1);
-  boat.y = -9;
-  crowd.place(2, { ...createPose(), x: 10, y: 1.25 + stands.halfHeight });
+  boat.position.y = -9;
+  crowd.place(2, createPose(10, 1.25 + stands.halfHeight));
   for (let frame = 0; frame < 60; frame++) {
-    crowd.place(2, { ...createPose(), x: 10 + (frame / 60) * 5, y: 1.25 + stands.halfHeight });
+    crowd.place(2, createPose(10 + (frame / 60) * 5, 1.25 + stands.halfHeight));
     crowd.update(1 / 60, obstacles, undefined);
   }
   expect(stands.motion.speed, "without a boat").toBeGreaterThan(4);
@@ -225,7 +221,7 @@ it("a person whom the rules put elsewhere does not run there, however near the p
     const body = { id: 2, kind: person, scale: [1, 1, 1], parent: undefined, attributes: {} } as const;
     crowd.add(describeBody(body), createPose());
     crowd.update(1 / 60, new Obstacles(), undefined);
-    crowd.place(2, { ...createPose(), x: 1 }, hasJumped);
+    crowd.place(2, createPose(1), hasJumped);
     crowd.update(1 / 60, new Obstacles(), undefined);
     const { speed } = crowd.get(2)!.motion;
     crowd.remove(2);

@@ -3,7 +3,7 @@ import { type EntityId, joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { waitFor } from "../../nowcast/test/wait-for.js";
 import { serveWorld, type WorldFolder } from "../../nowcast/test/world-folder.js";
-import { createPose } from "../src/pose.js";
+import { createPose, type Pose } from "../src/pose.js";
 import { WorldView } from "../src/world-view.js";
 
 const RULES = `--!strict
@@ -49,6 +49,14 @@ async function joined(name: string): Promise<{ world: World; flag: EntityId }> {
   return { world, flag: flag.id };
 }
 
+/** The distance of a flag from its place above a person, in metres. */
+function apartM(flag: Pose, person: Pose): number {
+  return flag.position
+    .clone()
+    .setY(flag.position.y - 1.4)
+    .distanceTo(person.position);
+}
+
 /** Draws frames until `isDone`. */
 async function draw(view: WorldView, what: string, isDone: () => boolean): Promise<void> {
   await waitFor(what, () => {
@@ -61,12 +69,12 @@ it("an entity whose parent and attribute change in one step is drawn on its pare
   const { world, flag } = await joined("ada");
   const view = new WorldView(world);
   cleanups.push(() => view.dispose());
-  await draw(view, "the flag on the ground", () => view.scene.get(flag)?.x === 3);
+  await draw(view, "the flag on the ground", () => view.scene.get(flag)?.position.x === 3);
   void world.act("take");
   const person = view.scene.crowd;
   await draw(view, "the flag on the avatar", () => {
     const [prop, member] = [view.scene.get(flag)!, person.get(world.avatarId!)!];
-    return Math.hypot(prop.x - member.x, prop.y - 1.4 - member.y, prop.z - member.z) < 0.05;
+    return apartM(prop, member) < 0.05;
   });
 });
 
@@ -80,11 +88,11 @@ it("a pose that is read between frame and place is the one that the frame draws"
     world.input(AHEAD);
     const nowMs = performance.now();
     world.frame(nowMs);
-    if (!view.pose(world.avatarId!, own)) return false;
+    if (!world.pose(world.avatarId!, own)) return false;
     view.place(1 / 60);
     const member = view.scene.crowd.get(world.avatarId!)!;
-    expect([member.x, member.y, member.z]).toEqual([own.x, own.y, own.z]);
-    frames += own.z < -1 ? 1 : 0;
+    expect(member.position.toArray()).toEqual(own.position.toArray());
+    frames += own.position.z < -1 ? 1 : 0;
     return frames > 10;
   });
 });
@@ -102,13 +110,13 @@ it("an entity attached to the predicted avatar is drawn without lag while the av
   let apart = 0;
   await draw(view, "a long way", () => {
     world.input({ ...AHEAD, yaw: Math.sin(performance.now() / 500) / 4 });
-    if (!view.pose(world.avatarId!, own) || !view.pose(flag, carried) || !world.display.isPredicted)
+    if (!world.pose(world.avatarId!, own) || !world.pose(flag, carried) || !world.display.isPredicted)
       return false;
     const told = world.entities.get(world.avatarId!)!.position;
     // The first frames still show the flag on its way to the avatar, so they are skipped.
     if (told[2] > startZ - 4) return false;
-    lead = Math.max(lead, Math.hypot(own.x - told[0], own.z - told[2]));
-    apart = Math.max(apart, Math.hypot(carried.x - own.x, carried.y - 1.4 - own.y, carried.z - own.z));
+    lead = Math.max(lead, Math.hypot(own.position.x - told[0], own.position.z - told[2]));
+    apart = Math.max(apart, apartM(carried, own));
     return told[2] < startZ - 16;
   });
   // The test is only meaningful if the prediction is ahead of the server's data.

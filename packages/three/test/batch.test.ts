@@ -17,7 +17,7 @@ const FORMS: readonly Form[] = [
 function prop(id: number, form: Form, opacity = 1): Prop {
   const kind: DrawnKind = { name: "thing", body: { ...form }, walker: undefined, look: { opacity } };
   const body = describeBody({ id, kind, scale: [1, 1, 1], parent: undefined, attributes: {} });
-  return createProp(body, form, { ...createPose(), x: id });
+  return createProp(body, form, createPose(id));
 }
 
 /** Positions at which a group's instances are drawn, by X. */
@@ -44,7 +44,8 @@ it("draws each entity once at its position, while entities are added, removed, m
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), fc.boolean(), (steps, areBoxes) => {
-      const renderer = areBoxes ? new Boxes(1, false) : new Shapes(false);
+      const [boxes, shapes] = [new Boxes(1, false), new Shapes(false)];
+      const renderer = areBoxes ? boxes.batch : shapes;
       const props: Prop[] = [];
       let nextId = 1;
       let isRich = false;
@@ -57,17 +58,17 @@ it("draws each entity once at its position, while entities are added, removed, m
           renderer.add(added);
         } else if (what === "detail") {
           isRich = !isRich;
-          if (renderer instanceof Boxes) renderer.setDetail(2, isRich);
-          else renderer.setDetail(isRich);
+          boxes.setDetail(2, isRich);
+          shapes.setDetail(isRich);
         } else if (chosen && what === "remove") {
           props.splice(props.indexOf(chosen), 1);
           renderer.remove(chosen);
         } else if (chosen) {
-          chosen.x += 1000;
+          chosen.position.x += 1000;
           renderer.place(chosen);
         }
       }
-      expect(drawn(renderer.group)).toEqual(props.map(({ x }) => x).sort((a, b) => a - b));
+      expect(drawn(renderer.group)).toEqual(props.map(({ position }) => position.x).sort((a, b) => a - b));
     }),
     { numRuns: 60 },
   );

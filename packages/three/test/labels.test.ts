@@ -6,6 +6,7 @@
 import { PerspectiveCamera } from "three";
 import { expect, it } from "vitest";
 import { Labels } from "../src/labels.js";
+import { createPose } from "../src/pose.js";
 
 const NOTHING = { cast: () => Number.POSITIVE_INFINITY };
 
@@ -27,7 +28,7 @@ function placesOf(layer: HTMLElement): number[][] {
 
 it("names at one place are stacked, and names apart stay", () => {
   const { labels, layer, camera } = stage();
-  for (const [id, x] of [0, 0.1, 0.2, 4].entries()) labels.set(id, "Somebody", { x, y: 1, z: 0 }, 1);
+  for (const [id, x] of [0, 0.1, 0.2, 4].entries()) labels.set(id, "Somebody", createPose(x, 1), 1);
   labels.update(0, camera, undefined, NOTHING);
   const places = placesOf(layer);
   expect(places).toHaveLength(4);
@@ -39,7 +40,7 @@ it("names at one place are stacked, and names apart stay", () => {
 
 it("a name behind an obstacle fades, and comes back when the obstacle is gone", () => {
   const { labels, layer, camera } = stage();
-  labels.set(1, "Somebody", { x: 0, y: 1, z: 0 }, 1);
+  labels.set(1, "Somebody", createPose(0, 1), 1);
   const opacity = (): string => layer.querySelector<HTMLElement>(".label")!.style.opacity;
   const wall = { cast: () => 5 };
   for (let frame = 0; frame < 3; frame++) labels.update(frame, camera, undefined, wall);

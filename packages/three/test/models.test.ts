@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Assets } from "../src/assets.js";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
 import { findClip, gaitNames, motionNames } from "../src/models/moving-model.js";
-import { createPose, type Pose } from "../src/pose.js";
+import { createPose } from "../src/pose.js";
 import { WorldScene } from "../src/world-scene.js";
 import { describeTriangle, packGlb } from "./glb.js";
 
@@ -45,9 +45,9 @@ function create(): { scene: WorldScene; reports: string[]; settle: () => Promise
   return { scene, reports, settle };
 }
 
-function put(scene: WorldScene, id: number, of: DrawnKind, at: Partial<Pose> = {}, attributes = {}): void {
+function put(scene: WorldScene, id: number, of: DrawnKind, pose = createPose(), attributes = {}): void {
   const entity = { id, kind: of, scale: [1, 1, 1] as const, parent: undefined, attributes };
-  scene.change(describeBody(entity), { ...createPose(), ...at }, undefined);
+  scene.change(describeBody(entity), pose, undefined);
 }
 
 /** Number of drawn boxes, instances of models, and clones of models. */
@@ -62,7 +62,7 @@ function shown({ group }: WorldScene): { boxes: number; still: number; clones: n
 it("shows the form until the model is loaded, and then draws all instances by one mesh", async () => {
   const { scene, settle } = create();
   const leaf = kind({ model: "assets/leaf.glb", scale: 2 });
-  put(scene, 1, leaf, { x: 3 });
+  put(scene, 1, leaf, createPose(3));
   put(scene, 2, leaf);
   expect(shown(scene)).toEqual({ boxes: 2, still: 0, clones: 0 });
   await settle();
@@ -77,10 +77,10 @@ it("shows the form until the model is loaded, and then draws all instances by on
 
   scene.placeProps({
     pose: (id, out) => {
-      Object.assign(out, createPose(), { x: id * 10 });
+      out.position.set(id * 10, 0, 0);
       return true;
     },
-    hasJumped: () => false,
+    display: { hasJumped: () => false },
   });
   mesh.getMatrixAt(2, matrix);
   expect(new Vector3().setFromMatrixPosition(matrix).x).toBe(30);
@@ -110,7 +110,7 @@ it("keeps the form if the model is broken or missing, and reports that once", as
 
 it("gives players a model that stands on their feet and looks ahead", async () => {
   const { scene, settle } = create();
-  put(scene, 1, kind({ model: "assets/dancer.glb" }, { height: 2 }), { y: 1 });
+  put(scene, 1, kind({ model: "assets/dancer.glb" }, { height: 2 }), createPose(0, 1));
   await settle();
   expect(shown(scene)).toEqual({ boxes: 0, still: 0, clones: 1 });
   expect(scene.crowd.get(1)?.isModelled).toBe(true);
@@ -133,7 +133,7 @@ it("plays the animation of an attribute, keeps the same model, and frees it at t
   const before = first.quaternion.clone();
   scene.animate(0.5);
   expect(first.quaternion.equals(before)).toBe(true);
-  put(scene, 1, dancer, {}, { animation: "run" });
+  put(scene, 1, dancer, createPose(), { animation: "run" });
   scene.animate(0.5);
   expect(leaf()).toBe(first);
   expect(first.quaternion.angleTo(new Quaternion())).toBeGreaterThan(0.1);

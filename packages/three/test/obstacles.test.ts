@@ -8,10 +8,10 @@ import { createGeometry } from "../src/scene/form-geometry.js";
 import { Obstacles } from "../src/scene/obstacles.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
 
-function prop(form: Form, pose: Partial<Pose>, scale: [number, number, number] = [1, 1, 1]): Prop {
+function prop(form: Form, pose: Pose, scale: [number, number, number] = [1, 1, 1]): Prop {
   const kind: DrawnKind = { name: "thing", body: { motion: "fixed" }, walker: undefined, look: undefined };
   const body = describeBody({ id: 1, kind, scale, parent: undefined, attributes: { ...form } });
-  return createProp(body, form, { ...createPose(), ...pose });
+  return createProp(body, form, pose);
 }
 
 function around(...props: Prop[]): Obstacles {
@@ -34,7 +34,7 @@ const WEDGE = readForm({
 })!;
 
 it("stops a ray at a ball, and ignores excluded props", () => {
-  const obstacles = around(prop(BALL, { z: -5 }));
+  const obstacles = around(prop(BALL, createPose(0, 0, -5)));
   expect(obstacles.cast(0, 0, 0, 0, 0, -1)).toBeCloseTo(4);
   expect(obstacles.cast(0, 0, 0, 0, 0, -1, { margin: 0.5 })).toBeCloseTo(3.5);
   expect(obstacles.cast(0, 0, 0, 0, 0, -1, { reach: 3 })).toBe(Number.POSITIVE_INFINITY);
@@ -44,7 +44,7 @@ it("stops a ray at a ball, and ignores excluded props", () => {
 });
 
 it("finds the slope of a scaled ramp under the feet", () => {
-  const obstacles = around(prop(WEDGE, { y: 0.75 }, [4, 1.5, 3]));
+  const obstacles = around(prop(WEDGE, createPose(0, 0.75), [4, 1.5, 3]));
   // The ramp goes down from 1.5 m at −2 to nothing at 2.
   expect(obstacles.cast(-1, 3, 0, 0, -1, 0)).toBeCloseTo(3 - 1.125);
   expect(obstacles.cast(1, 3, 0, 0, -1, 0)).toBeCloseTo(3 - 0.375);
@@ -59,7 +59,7 @@ it("agrees with an independent ray test on hills that are turned and scaled", ()
   });
   const form = readForm({ shape: "heights", heights, columns: 20, size: [30, 1, 40] })!;
   const axis = new Quaternion(0.2, 0.7, -0.1, 0.9).normalize();
-  const pose = { x: 1, y: -2, z: 3, qx: axis.x, qy: axis.y, qz: axis.z, qw: axis.w };
+  const pose = { position: new Vector3(1, -2, 3), quaternion: axis };
   const obstacles = around(prop(form, pose, [1.5, 2, 0.5]));
   const mesh = new Mesh(createGeometry(form), new MeshBasicMaterial({ side: 2 }));
   mesh.position.set(1, -2, 3);

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { Box3, Quaternion, Ray, Vector3 } from "three";
 import { expect, it } from "vitest";
+import { createPose } from "../src/pose.js";
 import { type RayBox, rayBoxDistance } from "../src/scene/ray.js";
 
-const upright: RayBox = { x: 0, y: 0, z: -5, halfX: 1, halfY: 1, halfZ: 1, qx: 0, qy: 0, qz: 0, qw: 1 };
+const upright: RayBox = { ...createPose(0, 0, -5), halfX: 1, halfY: 1, halfZ: 1 };
 
 it("meets the near face of a box ahead", () => {
   expect(rayBoxDistance(upright, 0, 0, 0, 0, 0, 0, -1)).toBeCloseTo(4);
@@ -20,8 +21,7 @@ it("does not count a box that the ray starts in", () => {
 });
 
 it("meets a turned box on its edge", () => {
-  const half = Math.PI / 8;
-  const turned = { ...upright, qy: Math.sin(half), qw: Math.cos(half) };
+  const turned = { ...upright, ...createPose(0, 0, -5, Math.PI / 4) };
   expect(rayBoxDistance(turned, 0, 0, 0, 0, 0, 0, -1)).toBeCloseTo(5 - Math.SQRT2);
 });
 
@@ -35,7 +35,7 @@ it("agrees with an independent ray test in the box's frame", () => {
       const origin = new Vector3(...from).multiplyScalar(8);
       fc.pre(direction.length() > 0.01);
       direction.normalize();
-      const box = { x: at[0], y: at[1], z: at[2], halfX: 0.5, halfY: 1, halfZ: 0.3 };
+      const box = { position: new Vector3(...at), quaternion: q, halfX: 0.5, halfY: 1, halfZ: 0.3 };
       const inverse = q.clone().invert();
       const ray = new Ray(
         origin
@@ -48,8 +48,7 @@ it("agrees with an independent ray test in the box's frame", () => {
       fc.pre(bounds.distanceToPoint(ray.origin) > 1e-6);
       const hit = ray.intersectBox(bounds, new Vector3());
       const expected = hit ? hit.distanceTo(ray.origin) : Number.POSITIVE_INFINITY;
-      const pose = { qx: q.x, qy: q.y, qz: q.z, qw: q.w };
-      const actual = rayBoxDistance({ ...box, ...pose }, 0, ...origin.toArray(), ...direction.toArray());
+      const actual = rayBoxDistance(box, 0, ...origin.toArray(), ...direction.toArray());
       // A ray that only grazes an edge may hit or miss.
       const grazing = Number.isFinite(actual) !== Number.isFinite(expected);
       if (grazing) {

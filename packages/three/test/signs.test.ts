@@ -52,12 +52,12 @@ describe("a trail", () => {
     const prop = propOf(1, 1);
     trails.add(prop);
     for (let frame = 0; frame < 120; frame++) {
-      prop.x += 3 / 60;
+      prop.position.x += 3 / 60;
       trails.update(1 / 60, new Vector3(0, 0, 10));
     }
     expect(spread(trails)).toBeGreaterThan(2.5);
     expect(spread(trails)).toBeLessThan(3.5);
-    prop.x += 100;
+    prop.position.x += 100;
     trails.restart(1);
     trails.update(1 / 60, new Vector3(0, 0, 10));
     expect(spread(trails)).toBeLessThan(0.5);

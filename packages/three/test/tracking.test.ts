@@ -6,14 +6,10 @@ import { BODY, Skeleton } from "../src/people/skeleton.js";
 import { poseTracked } from "../src/people/tracked/limbs.js";
 import { type TrackedKind, type TrackedPart, trackedPartOf } from "../src/people/tracked/tracked-kinds.js";
 import { TRACKED_S_MAX, type TrackedEntity, Tracking } from "../src/people/tracked/tracking.js";
-import { createPose, type Pose } from "../src/pose.js";
+import { copyPose, createPose, type Pose } from "../src/pose.js";
 
 /** The position of the head joint for which the eyes are at a place and face -Z. */
 const NECK_BELOW_EYES = new Vector3(0, -0.19, 0.1);
-
-function at(x: number, y: number, z: number): Pose {
-  return { ...createPose(), x, y, z };
-}
 
 /** A body that stands at a place and faces `yaw`. */
 function standing(x: number, y: number, z: number, yaw = 0): { skeleton: Skeleton; root: Matrix4 } {
@@ -34,7 +30,7 @@ describe("a body with a headset", () => {
   it("has its head at the headset's pose", () => {
     const { skeleton, root } = standing(3, 0.9, -2, 1.1);
     const turn = new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), 1.5);
-    const head = { ...at(3.1, 1.5, -1.95), qx: turn.x, qy: turn.y, qz: turn.z, qw: turn.w };
+    const head = createPose(3.1, 1.5, -1.95, 1.5);
     poseTracked(skeleton, root, { head, left: undefined, right: undefined });
     const eyes = new Vector3(0, 0.19, -0.1).applyMatrix4(skeleton.head.matrixWorld);
     expect(eyes.distanceTo(new Vector3(3.1, 1.5, -1.95))).toBeLessThan(0.01);
@@ -48,7 +44,11 @@ describe("a body with a headset", () => {
     skeleton.place(root);
     const before = worldOf(skeleton.footLeft);
     const eyes = worldOf(skeleton.head).sub(NECK_BELOW_EYES);
-    poseTracked(skeleton, root, { head: at(0, eyes.y - 0.35, eyes.z), left: undefined, right: undefined });
+    poseTracked(skeleton, root, {
+      head: createPose(0, eyes.y - 0.35, eyes.z),
+      left: undefined,
+      right: undefined,
+    });
     expect(worldOf(skeleton.footLeft).y).toBeCloseTo(before.y, 1);
     expect(worldOf(skeleton.pelvis).y).toBeLessThan(0.6);
     expect(skeleton.shinLeft.rotation.x).toBeLessThan(-0.8);
@@ -59,24 +59,20 @@ describe("a body with a headset", () => {
       const { skeleton, root } = standing(1, 0.9, 1, yaw);
       const place = (x: number, y: number, z: number): Pose => {
         const { x: wx, y: wy, z: wz } = new Vector3(x, y, z).applyMatrix4(root);
-        return at(wx, wy, wz);
+        return createPose(wx, wy, wz);
       };
       const left = place(-0.25, 0.25, -0.35);
       const right = place(0.3, 0.45, -0.3);
       poseTracked(skeleton, root, { head: undefined, left, right });
-      expect(wristOf(skeleton.forearmLeft).distanceTo(new Vector3(left.x, left.y, left.z))).toBeLessThan(
-        0.005,
-      );
-      expect(wristOf(skeleton.forearmRight).distanceTo(new Vector3(right.x, right.y, right.z))).toBeLessThan(
-        0.005,
-      );
+      expect(wristOf(skeleton.forearmLeft).distanceTo(left.position)).toBeLessThan(0.005);
+      expect(wristOf(skeleton.forearmRight).distanceTo(right.position)).toBeLessThan(0.005);
       expect(worldOf(skeleton.forearmLeft).y).toBeLessThan(worldOf(skeleton.upperArmLeft).y);
     }
   });
 
   it("stretches an arm toward a hand that is too far away, and stays whole", () => {
     const { skeleton, root } = standing(0, 0.9, 0);
-    poseTracked(skeleton, root, { head: undefined, left: undefined, right: at(0.2, 1.3, -4) });
+    poseTracked(skeleton, root, { head: undefined, left: undefined, right: createPose(0.2, 1.3, -4) });
     const wrist = wristOf(skeleton.forearmRight);
     expect(wrist.distanceTo(worldOf(skeleton.upperArmRight))).toBeCloseTo(BODY.upperArm + BODY.forearm, 2);
     expect(wrist.z).toBeLessThan(-0.5);
@@ -91,7 +87,7 @@ class Bench {
 
   constructor() {
     this.tracking.add(this.hand, "hand");
-    this.poses.set(5, at(1, 1, 1));
+    this.poses.set(5, createPose(1, 1, 1));
     this.wait(0.1);
   }
 
@@ -104,10 +100,10 @@ class Bench {
       this.tracking.place({
         pose: (id, out) => {
           const pose = this.poses.get(id);
-          if (pose) Object.assign(out, pose);
+          if (pose) copyPose(pose, out);
           return pose !== undefined;
         },
-        hasJumped: () => false,
+        display: { hasJumped: () => false },
       });
       this.tracking.update(0.05);
     }
@@ -118,7 +114,7 @@ describe("a hand of another player", () => {
   it("is shown at the received pose, with the received side and grip", () => {
     const bench = new Bench();
     const [shown] = [...bench.tracking.all];
-    expect(shown).toMatchObject({ isShown: true, isLeft: true, grip: 0.5, x: 1, y: 1, z: 1 });
+    expect(shown).toMatchObject({ isShown: true, isLeft: true, grip: 0.5, ...createPose(1, 1, 1) });
   });
 
   it("is hidden without updates, and shown again with the next one", () => {

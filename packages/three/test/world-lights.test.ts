@@ -35,7 +35,7 @@ it("moves a light with its entity, and hides it while the entity is unknown", ()
   const spots = () => lights.group.children.filter((child) => child instanceof SpotLight) as SpotLight[];
   expect(spots()).toHaveLength(0);
   lights.update((id, out) => {
-    out.x = id;
+    out.position.x = id;
     return true;
   }, new Vector3());
   expect(spots()[0]?.position.toArray()).toEqual([7, 1, 0]);

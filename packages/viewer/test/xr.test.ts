@@ -29,15 +29,15 @@ describe("an arc from a hand", () => {
   const points = new Float32Array(200);
 
   it("lands on the floor ahead", () => {
-    const { landing } = traceArc({ ...createPose(), y: 1.2 }, hall(0), undefined, points);
+    const { landing } = traceArc(createPose(0, 1.2), hall(0), undefined, points);
     expect(landing!.y).toBeCloseTo(0);
     expect(landing!.z).toBeLessThan(-2.5);
     expect(landing!.x).toBeCloseTo(0);
   });
 
   it("leads nowhere into the sky or right beside a wall", () => {
-    expect(traceArc({ ...createPose(), y: 1.2 }, hall(-500), undefined, points).landing).toBeUndefined();
-    const beside = { ...createPose(), x: 2.9, y: 1.2 };
+    expect(traceArc(createPose(0, 1.2), hall(-500), undefined, points).landing).toBeUndefined();
+    const beside = createPose(2.9, 1.2);
     expect(traceArc(beside, hall(0, true), undefined, points).landing).toBeUndefined();
   });
 });

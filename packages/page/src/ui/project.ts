@@ -1,5 +1,5 @@
 import { createPose, type Pose } from "@nowcast/three/internal";
-import { type PerspectiveCamera, Vector3 } from "three";
+import type { PerspectiveCamera } from "three";
 import type { Project } from "./world-ui.js";
 
 /** Height of a panel above the middle of its entity, in metres. */
@@ -12,10 +12,10 @@ export function projectOver(
   pose: (id: number, out: Pose) => boolean,
 ): Project {
   const shown = createPose();
-  const point = new Vector3();
+  const point = shown.position;
   return (entity) => {
     if (!pose(entity, shown)) return undefined;
-    point.set(shown.x, shown.y + ABOVE_M, shown.z).project(camera);
+    point.setY(point.y + ABOVE_M).project(camera);
     if (Math.abs(point.x) > 1 || Math.abs(point.y) > 1 || point.z > 1) return undefined;
     const { clientWidth, clientHeight } = canvas;
     return { x: ((point.x + 1) / 2) * clientWidth, y: ((1 - point.y) / 2) * clientHeight };

@@ -22,7 +22,11 @@ export function voicePageOf(parts: VoiceParts, hud: ControlsDisplay): VoicePage 
       const { view } = parts;
       for (const { id, name, avatarId } of peopleIn(view?.world)) {
         if (id === view?.world.playerId) continue;
-        yield { id, name, spot: avatarId === undefined ? undefined : view?.scene.crowd.get(avatarId) };
+        yield {
+          id,
+          name,
+          spot: avatarId === undefined ? undefined : view?.scene.crowd.get(avatarId)?.position,
+        };
       }
     },
     act: (action, args) => void parts.view?.world.act(action, args),

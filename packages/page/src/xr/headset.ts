@@ -2,7 +2,6 @@
 
 import { LabelSprites } from "@nowcast/three";
 import {
-  copyPose,
   createPose,
   curlHand,
   ease,
@@ -16,14 +15,7 @@ import {
 } from "@nowcast/three/internal";
 import type { TargetRule } from "nowcast/internal";
 import type { World } from "nowcast/world";
-import {
-  Matrix4,
-  type Object3D,
-  type PerspectiveCamera,
-  Quaternion,
-  Vector3,
-  type WebGLRenderer,
-} from "three";
+import { Matrix4, type Object3D, type PerspectiveCamera, Vector3, type WebGLRenderer } from "three";
 import { type Actions, buttonOf, cameraPitch, type Target } from "../actions.js";
 import type { OrbitCamera } from "../camera.js";
 import type { Input, InputCollector } from "../input/input-collector.js";
@@ -190,8 +182,9 @@ export class Headset {
     const room = this.#room;
     input.read(frame);
     if (input.isTracked) {
-      const { x, y, z } = input.head;
-      room.look({ x, y, z, yaw: yawOf(input.head) });
+      const { position, quaternion } = input.head;
+      const { x, y, z } = position;
+      room.look({ x, y, z, yaw: yawOf(quaternion) });
     }
     this.#turn(seconds);
     this.#aimTeleport();
@@ -215,7 +208,7 @@ export class Headset {
     input.yaw = room.headYaw;
     const walks = input.forward !== 0 || input.right !== 0;
     if (walks) dash.end();
-    const way = own && dash.steer(own.x, own.z, room.headYaw, this.#nowMs);
+    const way = own && dash.steer(own.position.x, own.position.z, room.headYaw, this.#nowMs);
     this.#isSteered = walks || way !== undefined;
     if (way) Object.assign(input, way, { run: true });
     if (this.#isSteered) room.steer();
@@ -237,13 +230,17 @@ export class Headset {
    * Moves the room to the body, with the camera and the hands. `place` is the position of the body, or the camera's
    * target without one.
    */
-  move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void {
+  move(seconds: number, place: Readonly<Vector3>): void {
     const room = this.#room;
     const input = this.#input;
     const [own, member] = [this.#own, this.#member];
     if (!member) room.sit();
     const eyes = own ? own.halfHeight + SEATED_EYES_M : WATCHED_EYES_M;
-    room.stand(place.x, member ? place.y - member.halfHeight : place.y + eyes - input.head.y, place.z);
+    room.stand(
+      place.x,
+      member ? place.y - member.halfHeight : place.y + eyes - input.head.position.y,
+      place.z,
+    );
     const { rig, comfort } = this.#page;
     rig.position.set(room.position.x, room.position.y, room.position.z);
     rig.rotation.set(0, room.yaw, 0);
@@ -283,8 +280,8 @@ export class Headset {
 
   /** The downward pitch of an equivalent camera, so that actions are aimed in the direction of the head. */
   get pitch(): number {
-    TURN.set(this.#head.qx, this.#head.qy, this.#head.qz, this.#head.qw);
-    return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
+    const { y } = AHEAD.set(0, 0, -1).applyQuaternion(this.#head.quaternion);
+    return cameraPitch(Math.asin(Math.min(1, Math.max(-1, y))));
   }
 
   /** The target of the hand that acts. */
@@ -299,8 +296,8 @@ export class Headset {
   readAim(out: Aim): Aim | undefined {
     const { input, ray } = this.#active;
     if (!input.isTracked) return undefined;
-    out.origin.set(ray.x, ray.y, ray.z);
-    out.direction.set(0, 0, -1).applyQuaternion(TURN.set(ray.qx, ray.qy, ray.qz, ray.qw));
+    out.origin.copy(ray.position);
+    out.direction.set(0, 0, -1).applyQuaternion(ray.quaternion);
     return out;
   }
 
@@ -314,16 +311,16 @@ export class Headset {
     const contents = { screen: world?.screen ?? new Map(), chat, notice };
     panel.mesh.visible = panel.write(contents) && left.input.isTracked;
     if (!panel.mesh.visible) return;
-    TURN.set(left.wrist.qx, left.wrist.qy, left.wrist.qz, left.wrist.qw);
+    const { position, quaternion } = left.wrist;
     panel.mesh.position
       .set(...PANEL_M)
-      .applyQuaternion(TURN)
-      .add(POINT.set(left.wrist.x, left.wrist.y, left.wrist.z));
-    panel.mesh.lookAt(POINT.set(this.#head.x, this.#head.y, this.#head.z));
+      .applyQuaternion(quaternion)
+      .add(position);
+    panel.mesh.lookAt(this.#head.position);
   }
 
   /** The pose of a wrist in the world; `undefined` while it is unknown. */
-  wristOf(side: Side): Readonly<Pose> | undefined {
+  wristOf(side: Side): Pose | undefined {
     const hand = side === "left" ? this.#left : this.#right;
     return hand.input.isTracked ? hand.wrist : undefined;
   }
@@ -423,9 +420,10 @@ export class Headset {
       const { matrix } = this.#page.rig;
       toWorld(input.wrist, matrix, wrist);
       toWorld(input.ray, matrix, ray);
-      TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
-      palm.set(...PALM).applyQuaternion(TURN);
-      palm.add(POINT.set(wrist.x, wrist.y, wrist.z));
+      palm
+        .set(...PALM)
+        .applyQuaternion(wrist.quaternion)
+        .add(wrist.position);
       measure(wrist, hand.before, hand.velocity, seconds, hand.wasTracked);
     }
     hand.wasTracked = input.isTracked;
@@ -510,38 +508,30 @@ function stateOf({ input, wrist, velocity }: WorldHand): PartState | undefined {
 }
 
 /** Converts a pose from the room to the world. */
-function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
-  MATRIX.compose(POINT.set(pose.x, pose.y, pose.z), TURN.set(pose.qx, pose.qy, pose.qz, pose.qw), ONE);
-  MATRIX.premultiply(rig).decompose(POINT, TURN, SCALE);
-  copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
+function toWorld({ position, quaternion }: Pose, rig: Matrix4, out: Pose): void {
+  MATRIX.compose(position, quaternion, ONE).premultiply(rig).decompose(out.position, out.quaternion, SCALE);
 }
 
 /** Measures a velocity, in metres a second. A hand that reappears elsewhere counts as not moved. */
 function measure(
-  pose: Readonly<Pose>,
+  { position }: Pose,
   before: Vector3,
   velocity: [number, number, number],
   seconds: number,
   wasTracked: boolean,
 ): void {
-  POINT.set(pose.x, pose.y, pose.z);
   const time = Math.max(seconds, 1e-3);
-  const speed = [
-    (POINT.x - before.x) / time,
-    (POINT.y - before.y) / time,
-    (POINT.z - before.z) / time,
-  ] as const;
+  const speed = POINT.subVectors(position, before).divideScalar(time).toArray();
   const isMoving = wasTracked && Math.hypot(...speed) < HAND_MPS_MAX;
   const share = ease(VELOCITY_EASE, seconds);
   for (let axis = 0; axis < 3; axis++) {
     velocity[axis] = isMoving ? velocity[axis]! + (speed[axis]! - velocity[axis]!) * share : 0;
   }
-  before.copy(POINT);
+  before.copy(position);
 }
 
 const ONE = new Vector3(1, 1, 1);
 const POINT = new Vector3();
 const AHEAD = new Vector3();
 const SCALE = new Vector3();
-const TURN = new Quaternion();
 const MATRIX = new Matrix4();

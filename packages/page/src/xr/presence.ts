@@ -5,7 +5,7 @@ import {
   type TrackedPart,
   trackedPartOf,
 } from "@nowcast/three/internal";
-import type { EntityId, World } from "nowcast/world";
+import type { Entity, EntityId, World } from "nowcast/world";
 import type { Side } from "./tracked-input.js";
 
 /** The parts of a world that a presence needs. */
@@ -17,7 +17,7 @@ export type PresenceWorld = Pick<
 /** A part of the local player's body in this frame, in the world. */
 export interface PartState {
   /** Pose of the wrist, or of the point between the eyes. */
-  readonly pose: Readonly<Pose>;
+  readonly pose: Pose;
   /** The velocity, in metres a second. */
   readonly velocity: readonly [number, number, number];
   /** The grip of a hand, 0 to 1. */
@@ -144,12 +144,7 @@ export class Presence {
     }
     if (nowMs - part.movedMs >= MOVE_MS) {
       part.movedMs = nowMs;
-      const { x, y, z, qx, qy, qz, qw } = state.pose;
-      this.#world.move(part.id, {
-        position: [x, y, z],
-        quaternion: [qx, qy, qz, qw],
-        velocity: bounded(state.velocity),
-      });
+      this.#world.move(part.id, { ...numbersOf(state.pose), velocity: bounded(state.velocity) });
     }
     this.#describe(part, part.id, state, nowMs);
   }
@@ -202,9 +197,8 @@ export class Presence {
     if (nowMs < part.askAgainMs || nowMs - this.#offlineMs < ARRIVAL_MS) return;
     part.isAsking = true;
     const attributes = part.place === "head" ? {} : { left: part.place === "left" };
-    const { x, y, z, qx, qy, qz, qw } = pose;
     this.#world
-      .spawn(kind, { position: [x, y, z], quaternion: [qx, qy, qz, qw], attributes })
+      .spawn(kind, { ...numbersOf(pose), attributes })
       .then((id) => {
         part.isAsking = false;
         if (this.#isClosed) this.#world.despawn(id);
@@ -265,6 +259,10 @@ function reset(part: Part): void {
   part.movedMs = part.setMs = 0;
   part.grip = 0;
   part.hasJoints = false;
+}
+
+function numbersOf({ position, quaternion }: Pose): Pick<Entity, "position" | "quaternion"> {
+  return { position: position.toArray(), quaternion: quaternion.toArray() };
 }
 
 function bounded([x, y, z]: readonly [number, number, number]): readonly [number, number, number] {

@@ -7,7 +7,7 @@ import {
   rayBoxDistance,
 } from "@nowcast/three/internal";
 import type { TargetRule } from "nowcast/internal";
-import { Quaternion, Vector3 } from "three";
+import { Vector3 } from "three";
 import type { Target } from "../actions.js";
 import { type Actor, boxOf, CAUTION_M, distanceTo, metresTo } from "../targets.js";
 
@@ -18,7 +18,7 @@ export interface Reaching {
   /** The middle of the palm. */
   readonly palm: Readonly<Vector3>;
   /** The origin of pointing, toward -Z. */
-  readonly ray: Readonly<Pose>;
+  readonly ray: Pose;
 }
 
 /**
@@ -35,8 +35,8 @@ export function findHandTarget(
   let touchedM = TOUCH_M;
   let pointed: number | undefined;
   let pointedM = Number.POSITIVE_INFINITY;
-  AHEAD.set(0, 0, -1).applyQuaternion(TURN.set(ray.qx, ray.qy, ray.qz, ray.qw));
-  const from = [ray.x, ray.y, ray.z, AHEAD.x, AHEAD.y, AHEAD.z] as const;
+  AHEAD.set(0, 0, -1).applyQuaternion(ray.quaternion);
+  const from = [...ray.position.toArray(), AHEAD.x, AHEAD.y, AHEAD.z] as const;
   const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
     if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
     if (of && !of.has(candidate.body.kind)) return;
@@ -53,5 +53,4 @@ export function findHandTarget(
   return pointed === undefined || pointedM > reachM ? undefined : { id: pointed, rank: pointedM };
 }
 
-const TURN = new Quaternion();
 const AHEAD = new Vector3();

@@ -7,7 +7,6 @@ import {
   LineBasicMaterial,
   Mesh,
   MeshBasicMaterial,
-  Quaternion,
   RingGeometry,
   Vector3,
 } from "three";
@@ -35,13 +34,13 @@ export interface Landing {
  * Computes the points of an arc from a hand to the hit (x, y, z each), their number, and the place to stand.
  */
 export function traceArc(
-  from: Readonly<Pose>,
+  from: Pose,
   obstacles: Pick<Obstacles, "cast">,
   except: number | undefined,
   points: Float32Array,
 ): { readonly count: number; readonly landing: Landing | undefined } {
-  VELOCITY.set(0, 0, -SPEED_MPS).applyQuaternion(TURN.set(from.qx, from.qy, from.qz, from.qw));
-  POINT.set(from.x, from.y, from.z);
+  VELOCITY.set(0, 0, -SPEED_MPS).applyQuaternion(from.quaternion);
+  POINT.copy(from.position);
   POINT.toArray(points, 0);
   for (let i = 1; i < STEPS; i++) {
     WAY.copy(VELOCITY).multiplyScalar(STEP_S);
@@ -105,7 +104,7 @@ export class TeleportArc {
     this.group.visible = false;
   }
 
-  aim(from: Readonly<Pose>, obstacles: Obstacles, except: number | undefined): void {
+  aim(from: Pose, obstacles: Obstacles, except: number | undefined): void {
     const { count, landing } = traceArc(from, obstacles, except, this.#points);
     this.landing = landing;
     this.#geometry.setDrawRange(0, count);
@@ -185,4 +184,3 @@ export class Dash {
 const VELOCITY = new Vector3();
 const POINT = new Vector3();
 const WAY = new Vector3();
-const TURN = new Quaternion();

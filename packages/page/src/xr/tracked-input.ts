@@ -109,11 +109,11 @@ export class TrackedInput {
     const matrices = this.#matrices;
     if (joints.size !== HAND_JOINTS) return false;
     if (!(frame as HandFrame).fillPoses?.(joints.values(), space, matrices)) return false;
-    MATRIX.fromArray(matrices).decompose(POINT, WRIST, SCALE);
-    putPose(hand.wrist, POINT, WRIST);
-    WRIST.invert();
+    const { position, quaternion } = hand.wrist;
+    MATRIX.fromArray(matrices).decompose(position, quaternion, SCALE);
+    WRIST.copy(quaternion).invert();
     const bones: number[] = [];
-    LAST.copy(POINT);
+    LAST.copy(position);
     for (let joint = 0; joint < HAND_JOINTS; joint++) {
       MATRIX.fromArray(matrices, joint * 16).decompose(POINT, TURN, SCALE);
       TURN.premultiply(WRIST)
@@ -133,11 +133,9 @@ function readGrip(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource
   const grip = source.gripSpace && frame.getPose(source.gripSpace, space);
   if (!grip) return false;
   takeTransform(grip.transform, hand.wrist);
-  const { wrist } = hand;
-  TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
-  TURN.multiply(ROLL.setFromAxisAngle(AXIS_Z, hand.side === "left" ? Math.PI / 2 : -Math.PI / 2));
-  POINT.set(...PALM).applyQuaternion(TURN);
-  putPose(wrist, POINT.set(wrist.x - POINT.x, wrist.y - POINT.y, wrist.z - POINT.z), TURN);
+  const { position, quaternion } = hand.wrist;
+  quaternion.multiply(ROLL.setFromAxisAngle(AXIS_Z, hand.side === "left" ? Math.PI / 2 : -Math.PI / 2));
+  position.sub(POINT.set(...PALM).applyQuaternion(quaternion));
   return true;
 }
 
@@ -185,23 +183,8 @@ function createHand(side: Side): OwnHand {
 }
 
 function takeTransform({ position, orientation }: XRRigidTransform, out: Pose): void {
-  out.x = position.x;
-  out.y = position.y;
-  out.z = position.z;
-  out.qx = orientation.x;
-  out.qy = orientation.y;
-  out.qz = orientation.z;
-  out.qw = orientation.w;
-}
-
-function putPose(out: Pose, position: Vector3, rotation: Quaternion): void {
-  out.x = position.x;
-  out.y = position.y;
-  out.z = position.z;
-  out.qx = rotation.x;
-  out.qy = rotation.y;
-  out.qz = rotation.z;
-  out.qw = rotation.w;
+  out.position.copy(position);
+  out.quaternion.copy(orientation);
 }
 
 const AXIS_Z = new Vector3(0, 0, 1);

@@ -1,7 +1,7 @@
 /** Lines over a room's picture: body shapes, and the selected entity's relations. */
-import { createGeometry, type Pose } from "@nowcast/three/internal";
+import { createGeometry } from "@nowcast/three/internal";
 import { bodyOf, type Form, walkerOf } from "nowcast/internal";
-import type { World, Entity as WorldEntity } from "nowcast/world";
+import type { EntityId, World, Entity as WorldEntity } from "nowcast/world";
 import {
   BufferGeometry,
   Color,
@@ -12,6 +12,7 @@ import {
   LineBasicMaterial,
   LineSegments,
   Matrix4,
+  Object3D,
   Quaternion,
   Vector3,
 } from "three";
@@ -45,9 +46,6 @@ export interface Relations {
   readonly lines: readonly { readonly to: number; readonly type: RelationClass }[];
 }
 
-/** Writes the shown pose of an entity; returns false while it is unknown. */
-type PoseOf = (id: number, out: Pose) => boolean;
-
 export class Overlay {
   readonly group = new Group();
   showsShapes = false;
@@ -55,20 +53,17 @@ export class Overlay {
   relations: Relations | undefined;
   selected: number | undefined;
   readonly #world: World;
-  readonly #poseOf: PoseOf;
   readonly #grid = new GridHelper(100, 100);
   readonly #edges = new WeakMap<object, BufferGeometry>();
   readonly #shapes = new Map<number, LineSegments<BufferGeometry, LineBasicMaterial>>();
   readonly #materials = new Map<string, LineBasicMaterial>();
   readonly #lines: LineSegments<BufferGeometry, LineBasicMaterial>;
-  readonly #pose: Pose;
+  readonly #pose = new Object3D();
   readonly #release: () => void;
   #newestTick = 0;
 
-  constructor(world: World, poseOf: PoseOf, pose: Pose) {
+  constructor(world: World) {
     this.#world = world;
-    this.#poseOf = poseOf;
-    this.#pose = pose;
     this.#release = world.on("snapshot", ({ tick }) => {
       this.#newestTick = Math.max(this.#newestTick, tick);
     });
@@ -98,7 +93,7 @@ export class Overlay {
         if (this.#placeShape(entity)) shown.add(entity.id);
       }
     } else if (this.selected !== undefined) {
-      const entity = this.#world.entities.get(this.selected as WorldEntity["id"]);
+      const entity = this.#world.entities.get(this.selected as EntityId);
       if (entity && this.#placeShape(entity)) shown.add(entity.id);
     }
     for (const [id, lines] of this.#shapes) {
@@ -120,7 +115,7 @@ export class Overlay {
 
   #placeShape(entity: WorldEntity): boolean {
     const shape = shapeOf(entity);
-    if (!shape || !this.#poseOf(entity.id, this.#pose)) return false;
+    if (!shape || !this.#world.pose(entity.id, this.#pose)) return false;
     let lines = this.#shapes.get(entity.id);
     const edges = this.#edgesOf(shape.source, shape.form);
     if (!lines || lines.geometry !== edges) {
@@ -131,9 +126,8 @@ export class Overlay {
       this.group.add(lines);
     }
     lines.material = this.#material(this.#classOf(entity, shape.motion), entity.id === this.selected);
-    const { x, y, z, qx, qy, qz, qw } = this.#pose;
-    lines.position.set(x, y, z);
-    lines.quaternion.set(qx, qy, qz, qw);
+    lines.position.copy(this.#pose.position);
+    lines.quaternion.copy(this.#pose.quaternion);
     lines.scale.set(...entity.scale);
     return true;
   }
@@ -173,11 +167,12 @@ export class Overlay {
     const colors: number[] = [];
     const from = new Vector3();
     const color = new Color();
-    if (this.showsRelations && relations && this.#poseOf(relations.of, this.#pose)) {
-      from.set(this.#pose.x, this.#pose.y, this.#pose.z);
+    if (this.showsRelations && relations && this.#world.pose(relations.of as EntityId, this.#pose)) {
+      const { position } = this.#pose;
+      from.copy(position);
       for (const { to, type } of relations.lines) {
-        if (!this.#poseOf(to, this.#pose)) continue;
-        points.push(from.x, from.y, from.z, this.#pose.x, this.#pose.y, this.#pose.z);
+        if (!this.#world.pose(to as EntityId, this.#pose)) continue;
+        points.push(...from, ...position);
         color.set(RELATION_COLORS[type]);
         colors.push(color.r, color.g, color.b, color.r, color.g, color.b);
       }

@@ -1,8 +1,8 @@
 /** The 3D view of a room. Loaded when the tab `World` is opened, because three.js is large. */
 
 import { Sun, startLoop, WorldView } from "@nowcast/three";
-import { castAt, createPose } from "@nowcast/three/internal";
-import { joinWorld, type PlayerId, type World } from "nowcast/world";
+import { castAt } from "@nowcast/three/internal";
+import { type EntityId, joinWorld, type PlayerId, type World } from "nowcast/world";
 import { Color, Object3D, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
@@ -57,7 +57,7 @@ export class RoomView {
   readonly #listener: RoomViewListener;
   readonly #canMove: boolean;
   readonly #observer: ResizeObserver;
-  readonly #pose = createPose();
+  readonly #pose = new Object3D();
   readonly #goal = new Vector3();
   #stopLoop: (() => void) | undefined;
   #selected: number | undefined;
@@ -78,7 +78,7 @@ export class RoomView {
     this.world = joinWorld(url, { role: "program", name: "Studio", token, retry: true });
     this.world.ready.catch(() => undefined);
     this.#view = new WorldView(this.world, { labels });
-    this.#overlay = new Overlay(this.world, (id, out) => this.#view.pose(id, out), createPose());
+    this.#overlay = new Overlay(this.world);
     this.#camera.position.set(14, 14, 18);
     this.#controls = new OrbitControls(this.#camera, canvas);
     this.#controls.enableDamping = true;
@@ -135,12 +135,11 @@ export class RoomView {
 
   /** Moves the camera to an entity, at a distance from which its surroundings are visible. */
   frame(id: number): void {
-    if (!this.#view.pose(id, this.#pose)) return;
-    const { x, y, z } = this.#pose;
+    if (!this.world.pose(id as EntityId, this.#pose)) return;
     const { target } = this.#controls;
     this.#goal.subVectors(this.#camera.position, target);
     this.#goal.setLength(Math.min(FRAME_DISTANCE, this.#goal.length()));
-    target.set(x, y, z);
+    target.copy(this.#pose.position);
     this.#camera.position.copy(target).add(this.#goal);
   }
 
@@ -180,9 +179,8 @@ export class RoomView {
 
   #frame(nowMs: number, seconds: number): void {
     this.world.frame(nowMs);
-    if (this.#followed !== undefined && this.#view.pose(this.#followed, this.#pose)) {
-      const { x, y, z } = this.#pose;
-      this.#goal.set(x, y, z).sub(this.#controls.target);
+    if (this.#followed !== undefined && this.world.pose(this.#followed as EntityId, this.#pose)) {
+      this.#goal.copy(this.#pose.position).sub(this.#controls.target);
       this.#goal.multiplyScalar(Math.min(1, seconds * 6));
       this.#controls.target.add(this.#goal);
       this.#camera.position.add(this.#goal);
@@ -210,18 +208,12 @@ export class RoomView {
 
   /** Shows the gizmo at the selected entity, while its place is known. */
   #placeGizmo(): void {
-    const isShown = this.#selected !== undefined && this.#canMove && this.#place(this.#selected);
+    const isShown =
+      this.#selected !== undefined &&
+      this.#canMove &&
+      this.world.pose(this.#selected as EntityId, this.#handle);
     if (!isShown) this.#gizmo.detach();
     else if (this.#gizmo.object === undefined) this.#gizmo.attach(this.#handle);
-  }
-
-  /** Puts the handle of the gizmo at an entity. */
-  #place(id: number): boolean {
-    if (!this.#view.pose(id, this.#pose)) return false;
-    const { x, y, z, qx, qy, qz, qw } = this.#pose;
-    this.#handle.position.set(x, y, z);
-    this.#handle.quaternion.set(qx, qy, qz, qw);
-    return true;
   }
 
   #dragging(isDragging: boolean): void {

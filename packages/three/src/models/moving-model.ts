@@ -19,7 +19,7 @@ import type { Pose } from "../pose.js";
 import type { Model } from "./load-model.js";
 
 /** The pose of a model, and the motion that selects its animation. */
-export interface Bearer extends Readonly<Pose> {
+export interface Bearer extends Pose {
   readonly id: number;
   readonly body: Body;
   readonly halfHeight: number;
@@ -174,10 +174,10 @@ export function findClip<Clip extends { readonly name: string }>(
  * and is turned because people in glTF face +Z.
  */
 export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matrix4 {
-  const { x, y, z, qx, qy, qz, qw, body, halfHeight } = bearer;
+  const { position, quaternion, body, halfHeight } = bearer;
   const [scaleX, scaleY, scaleZ] = body.scale;
-  ROTATION.set(qx, qy, qz, qw);
-  POSITION.set(x, y, z);
+  ROTATION.copy(quaternion);
+  POSITION.copy(position);
   if (body.gait) {
     POSITION.y -= halfHeight;
     ROTATION.multiply(ABOUT);

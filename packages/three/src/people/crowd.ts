@@ -6,7 +6,6 @@ import {
   Matrix4,
   MeshLambertMaterial,
   type Object3D,
-  Quaternion,
   Vector3,
 } from "three";
 import { ease, wrapAngle } from "../angle.js";
@@ -194,9 +193,8 @@ export class Crowd {
     if (!member) return;
     copyPose(pose, member);
     if (hasJumped) {
-      member.lastX = pose.x;
-      member.lastY = pose.y;
-      member.lastZ = pose.z;
+      const { x, y, z } = pose.position;
+      [member.lastX, member.lastY, member.lastZ] = [x, y, z];
       member.velocityX = 0;
       member.velocityZ = 0;
       member.motion.rise = 0;
@@ -226,16 +224,21 @@ export class Crowd {
       this.#skeleton.pose(this.#angles);
       poseFace(member.motion.seconds, member.turning, member.motion.speed, member.isSpeaking, this.#face);
       this.#skeleton.poseFace(this.#face);
-      POSITION.set(member.x, member.y, member.z);
-      ROTATION.set(member.qx, member.qy, member.qz, member.qw);
+      const { position, quaternion } = member;
       const isDrawn = member.id !== hidden && !member.isModelled && !isAtEye(member, eye);
       const size = isDrawn ? member.size : 0;
       SCALE.set(size * member.width, size, size * member.width);
-      this.#skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
+      this.#skeleton.place(MATRIX.compose(position, quaternion, SCALE));
       if (isDrawn) this.tracking?.pose(member, this.#skeleton, MATRIX);
       this.#copyOut(i, member.hat);
       const touch = member.seat === undefined && !member.body.isSeated ? 1 - member.motion.air : 0;
-      this.#contacts.set(i, member.x, member.y - member.halfHeight, member.z, size * member.width * touch);
+      this.#contacts.set(
+        i,
+        position.x,
+        position.y - member.halfHeight,
+        position.z,
+        size * member.width * touch,
+      );
     }
     this.#contacts.mesh.instanceMatrix.needsUpdate = true;
     for (let m = 0; m < this.#meshes.length; m++) this.#meshes[m]!.instanceMatrix.needsUpdate = true;
@@ -316,7 +319,10 @@ export class Crowd {
 }
 
 function createMember(body: Body, pose: Pose): Member {
+  const { x, y, z } = pose.position;
   return {
+    position: pose.position.clone(),
+    quaternion: pose.quaternion.clone(),
     id: body.id,
     body,
     size: sizeOf(body),
@@ -327,16 +333,13 @@ function createMember(body: Body, pose: Pose): Member {
     emote: undefined,
     emoteSeconds: 0,
     isSpeaking: false,
-    lastYaw: yawOf(pose),
+    lastYaw: yawOf(pose.quaternion),
     turning: 0,
     seat: undefined,
     isModelled: false,
-    ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
     velocityX: 0,
     velocityZ: 0,
-    lastX: pose.x,
-    lastY: pose.y,
-    lastZ: pose.z,
+    ...{ lastX: x, lastY: y, lastZ: z },
     ...{ ground: undefined, groundX: 0, groundZ: 0 },
     motion: {
       phase: (body.id * 1.7) % 6.28,
@@ -363,21 +366,22 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): number 
     if (member.emoteSeconds > emoteSeconds(member.emote)) member.emote = undefined;
   }
   if (member.seat !== undefined || member.body.isSeated) return 0;
-  const yaw = yawOf(member);
+  const yaw = yawOf(member.quaternion);
+  const { x, y, z } = member.position;
   member.turning += (wrapAngle(yaw - member.lastYaw) / seconds - member.turning) * ease(10, seconds);
   member.lastYaw = yaw;
-  let dx = member.x - member.lastX;
-  const dy = member.y - member.lastY;
-  let dz = member.z - member.lastZ;
-  member.lastX = member.x;
-  member.lastY = member.y;
-  member.lastZ = member.z;
+  let dx = x - member.lastX;
+  const dy = y - member.lastY;
+  let dz = z - member.lastZ;
+  member.lastX = x;
+  member.lastY = y;
+  member.lastZ = z;
   const { ground, groundX, groundZ } = member;
   standOn(member, obstacles);
   if (member.ground !== undefined && member.ground === ground) {
     // A passenger who stands on a boat does not walk.
-    dx -= ground.x - groundX;
-    dz -= ground.z - groundZ;
+    dx -= ground.position.x - groundX;
+    dz -= ground.position.z - groundZ;
   }
   motion.rise += (dy / seconds - motion.rise) * ease(20, seconds);
   const follow = ease(12, seconds);
@@ -385,7 +389,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): number 
   member.velocityZ += (dz / seconds - member.velocityZ) * follow;
   motion.speed = Math.hypot(member.velocityX, member.velocityZ);
   if (motion.speed > 0.3) {
-    legsToward(yawOf(member), member.velocityX, member.velocityZ, LEGS);
+    legsToward(yaw, member.velocityX, member.velocityZ, LEGS);
     motion.backward = LEGS.backward;
     motion.heading += (LEGS.heading - motion.heading) * ease(9, seconds);
   }
@@ -404,9 +408,10 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): number 
 
 /** Remembers the moving body under the feet. */
 function standOn(member: Member, obstacles: Obstacles): void {
-  member.ground = obstacles.looseBelow(member.x, member.y, member.z, member.halfHeight + GROUND_M);
-  member.groundX = member.ground?.x ?? 0;
-  member.groundZ = member.ground?.z ?? 0;
+  const { x, y, z } = member.position;
+  member.ground = obstacles.looseBelow(x, y, z, member.halfHeight + GROUND_M);
+  member.groundX = member.ground?.position.x ?? 0;
+  member.groundZ = member.ground?.position.z ?? 0;
 }
 
 /** The protocol does not state on which body a player stands, so the ground under the feet is searched. */
@@ -414,7 +419,8 @@ function isAloft(member: Member, obstacles: Obstacles): boolean {
   if (Math.abs(member.motion.rise) < 0.8 && member.motion.air < 0.05) return false;
   const feet = member.halfHeight + 0.1;
   const except = member.body.holding;
-  return obstacles.cast(member.x, member.y, member.z, 0, -1, 0, { margin: 0.08, except, reach: feet }) > feet;
+  const { x, y, z } = member.position;
+  return obstacles.cast(x, y, z, 0, -1, 0, { margin: 0.08, except, reach: feet }) > feet;
 }
 
 function sizeOf({ appearance, scale }: Body): number {
@@ -438,14 +444,12 @@ function bearingOf({ outfit }: Body): Pick<Member, "hat" | "width"> {
 }
 
 /** Whether a body is so near to the eye that it would fill the picture. */
-function isAtEye({ x, y, z, size, halfHeight }: Member, eye: Vector3 | undefined): boolean {
-  if (!eye || Math.abs(eye.y - y) > halfHeight + 0.25) return false;
-  return Math.hypot(eye.x - x, eye.z - z) < EYE_M * size;
+function isAtEye({ position, size, halfHeight }: Member, eye: Vector3 | undefined): boolean {
+  if (!eye || Math.abs(eye.y - position.y) > halfHeight + 0.25) return false;
+  return Math.hypot(eye.x - position.x, eye.z - position.z) < EYE_M * size;
 }
 
 const LEGS = { backward: false, heading: 0 };
-const POSITION = new Vector3();
-const ROTATION = new Quaternion();
 const SCALE = new Vector3();
 const MATRIX = new Matrix4();
 /** The place of hats that a body does not wear. */

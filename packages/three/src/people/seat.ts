@@ -1,4 +1,4 @@
-import { Quaternion, Vector3 } from "three";
+import { Vector3 } from "three";
 import type { Pose } from "../pose.js";
 import type { JointAngles } from "./gait.js";
 
@@ -20,14 +20,8 @@ export function poseSeated(out: JointAngles): void {
 }
 
 /** Moves a pose from the centre of a vehicle to that of its driver, along the vehicle's own axis. */
-export function moveToSeat(pose: Pose, halfHeight: number): void {
-  UP.set(0, halfHeight * SEAT_SHARE + CENTRE_M, 0).applyQuaternion(
-    TURN.set(pose.qx, pose.qy, pose.qz, pose.qw),
-  );
-  pose.x += UP.x;
-  pose.y += UP.y;
-  pose.z += UP.z;
+export function moveToSeat({ position, quaternion }: Pose, halfHeight: number): void {
+  position.add(UP.set(0, halfHeight * SEAT_SHARE + CENTRE_M, 0).applyQuaternion(quaternion));
 }
 
 const UP = new Vector3();
-const TURN = new Quaternion();

@@ -7,7 +7,6 @@ import {
   InstancedMesh,
   type Material,
   Matrix4,
-  Quaternion,
   Vector3,
 } from "three";
 import type { Prop } from "./prop.js";
@@ -39,11 +38,12 @@ export class Batch {
   #style!: InstancedBufferAttribute;
   #capacity = CAPACITY_MIN;
   readonly #props: Prop[] = [];
-  readonly #group: Group;
   #surface: Surface;
 
-  constructor(group: Group, surface: Surface) {
-    this.#group = group;
+  constructor(
+    readonly group: Group,
+    surface: Surface,
+  ) {
     this.#surface = surface;
     this.#rebuild();
   }
@@ -93,7 +93,9 @@ export class Batch {
 
   /** Shows a prop at its current pose. */
   place(prop: Prop): void {
-    this.#writeMatrix(prop);
+    if (this.#surface.isSizedByShader) SCALE.setScalar(1);
+    else SCALE.set(...prop.body.scale);
+    this.#mesh!.setMatrixAt(prop.slot, MATRIX.compose(prop.position, prop.quaternion, SCALE));
     this.#mesh!.instanceMatrix.needsUpdate = true;
   }
 
@@ -106,7 +108,7 @@ export class Batch {
   dispose(): void {
     const mesh = this.#mesh;
     if (!mesh) return;
-    this.#group.remove(mesh);
+    this.group.remove(mesh);
     mesh.geometry.dispose();
     mesh.dispose();
     this.#mesh = undefined;
@@ -116,21 +118,12 @@ export class Batch {
     this.#half.setXYZ(prop.slot, prop.halfX, prop.halfY, prop.halfZ);
     this.#style.setXYZ(prop.slot, prop.body.isLoose ? 0 : 1, prop.glow, prop.opacity);
     this.#mesh!.setColorAt(prop.slot, COLOR.set(prop.color));
-    this.#writeMatrix(prop);
-  }
-
-  #writeMatrix(prop: Prop): void {
-    POSITION.set(prop.x, prop.y, prop.z);
-    ROTATION.set(prop.qx, prop.qy, prop.qz, prop.qw);
-    if (this.#surface.isSizedByShader) SCALE.setScalar(1);
-    else SCALE.set(...prop.body.scale);
-    this.#mesh!.setMatrixAt(prop.slot, MATRIX.compose(POSITION, ROTATION, SCALE));
+    this.place(prop);
   }
 
   #touch(): void {
     const mesh = this.#mesh!;
     mesh.count = this.#props.length;
-    mesh.instanceMatrix.needsUpdate = true;
     if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
     this.#half.needsUpdate = true;
     this.#style.needsUpdate = true;
@@ -155,12 +148,10 @@ export class Batch {
     this.#mesh = mesh;
     for (const prop of this.#props) this.#write(prop);
     this.#touch();
-    this.#group.add(mesh);
+    this.group.add(mesh);
   }
 }
 
-const POSITION = new Vector3();
-const ROTATION = new Quaternion();
 const SCALE = new Vector3();
 const MATRIX = new Matrix4();
 const COLOR = new Color();

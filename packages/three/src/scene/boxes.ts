@@ -2,14 +2,12 @@ import { Group, type Material } from "three";
 import { Batch, type Surface } from "./batch.js";
 import { createBevelledBox } from "./bevelled-box.js";
 import { createBoxDepthMaterial, createBoxMaterial } from "./box-material.js";
-import type { Prop } from "./prop.js";
 
 /** Draws every opaque box of the world in one draw call, with bevelled edges. */
 export class Boxes {
-  readonly group = new Group();
   readonly #depth = createBoxDepthMaterial();
   #material: Material;
-  readonly #batch: Batch;
+  readonly batch: Batch;
   #segments: number;
   #isRich: boolean;
 
@@ -17,7 +15,7 @@ export class Boxes {
     this.#segments = segments;
     this.#isRich = isRich;
     this.#material = createBoxMaterial(isRich);
-    this.#batch = new Batch(this.group, this.#surface());
+    this.batch = new Batch(new Group(), this.#surface());
   }
 
   /** Sets the quality: rounder edges and reflective surfaces, or plain surfaces for slow machines. */
@@ -29,32 +27,12 @@ export class Boxes {
     }
     this.#segments = segments;
     this.#isRich = isRich;
-    this.#batch.setSurface(this.#surface());
-  }
-
-  add(prop: Prop): void {
-    this.#batch.add(prop);
-  }
-
-  remove(prop: Prop): void {
-    this.#batch.remove(prop);
-  }
-
-  place(prop: Prop): void {
-    this.#batch.place(prop);
-  }
-
-  light(prop: Prop): void {
-    this.#batch.light(prop);
-  }
-
-  clear(): void {
-    this.#batch.clear();
+    this.batch.setSurface(this.#surface());
   }
 
   dispose(): void {
-    this.#batch.clear();
-    this.#batch.dispose();
+    this.batch.clear();
+    this.batch.dispose();
     this.#material.dispose();
     this.#depth.dispose();
   }

@@ -6,7 +6,6 @@ import {
   Matrix4,
   MeshBasicMaterial,
   PlaneGeometry,
-  Quaternion,
   Vector3,
 } from "three";
 import type { Prop } from "./prop.js";
@@ -120,8 +119,9 @@ export class Footprints {
     );
     const [a, b] = upright === 0 ? [1, 2] : upright === 1 ? [0, 2] : [0, 1];
     const below = ends.reduce((sum, axis, at) => sum + Math.abs(axis.y) * halves[at]!, 0);
-    const bottom = prop.y - below;
-    const ground = this.#groundAt(prop.x, bottom + 0.2, prop.z);
+    const { x, y, z } = prop.position;
+    const bottom = y - below;
+    const ground = this.#groundAt(x, bottom + 0.2, z);
     const height = ground === undefined ? ABOVE_M : Math.max(0, bottom - ground);
     const strength = STRENGTH * Math.max(0, 1 - height / ABOVE_M) * Math.abs(ends[upright]!.y) ** 4;
     const spread = Math.min(0.7, 0.12 + 0.3 * below + 0.5 * height);
@@ -133,7 +133,7 @@ export class Footprints {
       .normalize()
       .multiplyScalar(wide + spread);
     SIDE.set(-FORWARD.z, 0, FORWARD.x).multiplyScalar((deep + spread) / Math.max(1e-6, wide + spread));
-    MATRIX.makeBasis(FORWARD, UP, SIDE).setPosition(prop.x, (ground ?? 0) + LIFT_M, prop.z);
+    MATRIX.makeBasis(FORWARD, UP, SIDE).setPosition(x, (ground ?? 0) + LIFT_M, z);
     if (strength <= 0) MATRIX.makeScale(0, 0, 0);
     this.#mesh!.setMatrixAt(place, MATRIX);
     this.#foot.setXYZW(place, wide, deep, isRound ? -spread : spread, strength);
@@ -143,8 +143,8 @@ export class Footprints {
 }
 
 /** The directions of a body's own axes. */
-function axes({ qx, qy, qz, qw }: Prop): readonly [Vector3, Vector3, Vector3] {
-  MATRIX.makeRotationFromQuaternion(ROTATION.set(qx, qy, qz, qw)).extractBasis(RIGHT, TOP, BACK);
+function axes({ quaternion }: Prop): readonly [Vector3, Vector3, Vector3] {
+  MATRIX.makeRotationFromQuaternion(quaternion).extractBasis(RIGHT, TOP, BACK);
   return [RIGHT, TOP, BACK];
 }
 
@@ -190,5 +190,4 @@ const TOP = new Vector3();
 const BACK = new Vector3();
 const FORWARD = new Vector3();
 const SIDE = new Vector3();
-const ROTATION = new Quaternion();
 const MATRIX = new Matrix4();

@@ -24,11 +24,11 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
   const material = new MeshLambertMaterial({ vertexColors: true });
   const mesh = new InstancedMesh(createTuft(), material, count);
   const random = createRandom(7);
-  const top = ground.y + ground.halfY;
+  const top = ground.position.y + ground.halfY;
   let placed = 0;
   for (let i = 0; i < count; i++) {
-    const x = ground.x + (random() * 2 - 1) * (ground.halfX - 0.3);
-    const z = ground.z + (random() * 2 - 1) * (ground.halfZ - 0.3);
+    const x = ground.position.x + (random() * 2 - 1) * (ground.halfX - 0.3);
+    const z = ground.position.z + (random() * 2 - 1) * (ground.halfZ - 0.3);
     // Grass grows in patches: there is none where the sum of two slow waves is low.
     const growth = Math.sin(x * 0.31 + 1) * Math.sin(z * 0.27) + Math.sin(x * 0.11 - z * 0.17 + 2);
     const [lot, turn, size, tone] = [random(), random() * 6.28, random(), random()];
@@ -79,10 +79,11 @@ function createTuft(): BufferGeometry {
 
 /** Whether an entity stands at a place, estimated by the circle around the entity. */
 function stands(box: RayBox, x: number, top: number, z: number): boolean {
-  if (box.y + box.halfY < top + 0.001 || box.y - box.halfY > top + 0.5) return false;
-  const dx = Math.abs(x - box.x);
-  const dz = Math.abs(z - box.z);
-  const upright = Math.abs(box.qx) + Math.abs(box.qy) + Math.abs(box.qz) < 1e-3;
+  const { position, quaternion } = box;
+  if (position.y + box.halfY < top + 0.001 || position.y - box.halfY > top + 0.5) return false;
+  const dx = Math.abs(x - position.x);
+  const dz = Math.abs(z - position.z);
+  const upright = Math.abs(quaternion.x) + Math.abs(quaternion.y) + Math.abs(quaternion.z) < 1e-3;
   if (upright) return dx < box.halfX && dz < box.halfZ;
   return Math.hypot(dx, dz) < Math.hypot(box.halfX, box.halfZ);
 }

@@ -8,6 +8,7 @@ import {
   MeshLambertMaterial,
   SRGBColorSpace,
 } from "three";
+import { copyPose } from "../pose.js";
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
 import { SOFTEN_GLSL } from "./shape-material.js";
@@ -15,8 +16,8 @@ import { SOFTEN_GLSL } from "./shape-material.js";
 /** A fixed entity this wide and flat is ground to walk on. */
 const WIDE_M = 25;
 
-export function isGround({ form, body, opacity, halfX, halfY, halfZ, qx, qz }: Prop): boolean {
-  const isUpright = Math.abs(qx) + Math.abs(qz) < 1e-3;
+export function isGround({ form, body, opacity, halfX, halfY, halfZ, quaternion }: Prop): boolean {
+  const isUpright = Math.abs(quaternion.x) + Math.abs(quaternion.z) < 1e-3;
   const least = 2 * Math.min(halfX, halfZ);
   return (
     form.shape === "box" &&
@@ -57,16 +58,15 @@ export class Ground {
       new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
       createPaving(groundColor(prop.color), isGreen(prop.color), this.#isFine),
     );
-    top.quaternion.set(prop.qx, prop.qy, prop.qz, prop.qw);
-    top.position.set(prop.x, prop.y, prop.z);
+    copyPose(prop, top);
     top.translateY(halfY);
     top.receiveShadow = true;
     const plinth = new Mesh(
       new BoxGeometry(2 * halfX - 1.2, PLINTH_M, 2 * halfZ - 1.2),
       new MeshLambertMaterial({ color: new Color(prop.color).multiplyScalar(0.55) }),
     );
-    plinth.quaternion.copy(top.quaternion);
-    plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
+    copyPose(prop, plinth);
+    plinth.position.y -= halfY + PLINTH_M / 2;
     // Entities on the ground hide part of it, so it is drawn after them, before the sea and the sky.
     top.renderOrder = plinth.renderOrder = 1;
     plinth.visible = this.#isInSea;
@@ -91,10 +91,11 @@ export class Ground {
   topAt(x: number, y: number, z: number): number | undefined {
     let highest: number | undefined;
     for (const { prop } of this.#slabs.values()) {
-      const top = prop.y + prop.halfY;
+      const { position, quaternion } = prop;
+      const top = position.y + prop.halfY;
       if (top > y || (highest !== undefined && top < highest)) continue;
-      const yaw = 2 * Math.atan2(prop.qy, prop.qw);
-      const [dx, dz] = [x - prop.x, z - prop.z];
+      const yaw = 2 * Math.atan2(quaternion.y, quaternion.w);
+      const [dx, dz] = [x - position.x, z - position.z];
       const along = dx * Math.cos(yaw) - dz * Math.sin(yaw);
       const across = dx * Math.sin(yaw) + dz * Math.cos(yaw);
       if (Math.abs(along) <= prop.halfX && Math.abs(across) <= prop.halfZ) highest = top;

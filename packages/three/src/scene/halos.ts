@@ -85,7 +85,8 @@ export class Halos {
   #write(place: number): void {
     const prop = this.#props[place]!;
     const glow = Math.min(1, (prop.body.appearance?.glow ?? 0) / 2.5);
-    this.#places.setXYZ(place, prop.x, prop.y, prop.z);
+    const { x, y, z } = prop.position;
+    this.#places.setXYZ(place, x, y, z);
     COLOR.setHex(prop.color).multiplyScalar(0.2 + 0.35 * glow);
     this.#colors.setXYZ(place, COLOR.r, COLOR.g, COLOR.b);
     const largest = Math.max(prop.halfX, prop.halfY, prop.halfZ);

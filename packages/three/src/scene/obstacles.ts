@@ -91,7 +91,8 @@ export function castAt(
   reach: number,
 ): number {
   if (prop.probe === "box") return rayBoxDistance(prop, margin, ox, oy, oz, dx, dy, dz);
-  const [rx, ry, rz] = [ox - prop.x, oy - prop.y, oz - prop.z];
+  const { x, y, z } = prop.position;
+  const [rx, ry, rz] = [ox - x, oy - y, oz - z];
   const along = -(rx * dx + ry * dy + rz * dz);
   const from2 = rx * rx + ry * ry + rz * rz;
   const radius = (prop.probe === "ball" ? prop.halfX : prop.reach) + margin;
@@ -105,7 +106,7 @@ export function castAt(
   // The ray is converted to the coordinates of the unscaled form. The length of the direction changes, too,
   // so distances are still in metres.
   const [scaleX, scaleY, scaleZ] = prop.body.scale;
-  TURN.set(-prop.qx, -prop.qy, -prop.qz, prop.qw);
+  TURN.copy(prop.quaternion).conjugate();
   ORIGIN.set(rx, ry, rz).applyQuaternion(TURN);
   DIRECTION.set(dx, dy, dz).applyQuaternion(TURN);
   const distance = prop.probe.cast(

@@ -1,7 +1,7 @@
 import type { Form } from "nowcast/internal";
 import type { Texture } from "three";
 import type { Body } from "../look/body.js";
-import { copyPose, type Pose } from "../pose.js";
+import type { Pose } from "../pose.js";
 import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";
 import { TriangleGrid } from "./triangle-grid.js";
@@ -40,7 +40,7 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
   const [scaleX, scaleY, scaleZ] = body.scale.map(Math.abs) as [number, number, number];
   const [x, y, z] = halfLengths(form);
   const isUniform = scaleX === scaleY && scaleY === scaleZ;
-  const prop: Prop = {
+  return {
     id: body.id,
     body,
     form,
@@ -57,14 +57,13 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
     texture: undefined,
     isModelled: false,
     slot: -1,
-    ...{ x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 },
+    position: pose.position.clone(),
+    quaternion: pose.quaternion.clone(),
     halfHeight: y * scaleY,
     halfX: x * scaleX,
     halfY: y * scaleY,
     halfZ: z * scaleZ,
   };
-  copyPose(pose, prop);
-  return prop;
 }
 
 function isBoxy({ shape }: Form): boolean {

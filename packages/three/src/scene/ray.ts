@@ -1,15 +1,10 @@
-/** A box in the world for ray tests: centre, half edge lengths and orientation. */
-export interface RayBox {
-  x: number;
-  y: number;
-  z: number;
-  halfX: number;
-  halfY: number;
-  halfZ: number;
-  qx: number;
-  qy: number;
-  qz: number;
-  qw: number;
+import type { Pose } from "../pose.js";
+
+/** A box in the world for ray tests: its pose and half edge lengths. */
+export interface RayBox extends Pose {
+  readonly halfX: number;
+  readonly halfY: number;
+  readonly halfZ: number;
 }
 
 /**
@@ -27,9 +22,10 @@ export function rayBoxDistance(
   dy: number,
   dz: number,
 ): number {
-  const rx = ox - box.x;
-  const ry = oy - box.y;
-  const rz = oz - box.z;
+  const { position, quaternion } = box;
+  const rx = ox - position.x;
+  const ry = oy - position.y;
+  const rz = oz - position.z;
   const hx = box.halfX + margin;
   const hy = box.halfY + margin;
   const hz = box.halfZ + margin;
@@ -41,7 +37,7 @@ export function rayBoxDistance(
   if (distance2 - along * along > radius2) return Number.POSITIVE_INFINITY;
   if (along < 0 && distance2 > radius2) return Number.POSITIVE_INFINITY;
 
-  const { qx, qy, qz, qw } = box;
+  const { x: qx, y: qy, z: qz, w: qw } = quaternion;
   // Rotates both vectors by the inverse quaternion, unrolled: v + 2w(q×v) + 2q×(q×v) with q negated.
   let tx = 2 * (qz * ry - qy * rz);
   let ty = 2 * (qx * rz - qz * rx);

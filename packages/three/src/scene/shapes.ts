@@ -19,6 +19,7 @@ interface Materials {
 export class Shapes {
   readonly group = new Group();
   readonly #batches = new Map<string, Batch>();
+  readonly #batchOf = new WeakMap<Prop, Batch>();
   readonly #names = new WeakMap<Form, string>();
   #namesGiven = 0;
   #materials: Materials;
@@ -48,6 +49,7 @@ export class Shapes {
       this.#batches.set(key, batch);
     }
     batch.add(prop);
+    this.#batchOf.set(prop, batch);
   }
 
   remove(prop: Prop): void {
@@ -55,15 +57,16 @@ export class Shapes {
     const batch = this.#batches.get(key);
     if (!batch) return;
     batch.remove(prop);
+    this.#batchOf.delete(prop);
     if (batch.all.length === 0) this.#drop(key, batch);
   }
 
   place(prop: Prop): void {
-    this.#batches.get(this.#keyOf(prop))?.place(prop);
+    this.#batchOf.get(prop)?.place(prop);
   }
 
   light(prop: Prop): void {
-    this.#batches.get(this.#keyOf(prop))?.light(prop);
+    this.#batchOf.get(prop)?.light(prop);
   }
 
   clear(): void {

@@ -6,7 +6,6 @@ import {
   PlaneGeometry,
   Quaternion,
   SRGBColorSpace,
-  Vector3,
 } from "three";
 import { wrapText } from "../label-sprites.js";
 import type { Prop } from "./prop.js";
@@ -58,11 +57,12 @@ export class Signs {
   place(prop: Prop): void {
     const mesh = this.#signs.get(prop.id)?.mesh;
     if (mesh === undefined) return;
-    TURN.set(prop.qx, prop.qy, prop.qz, prop.qw);
-    mesh.position.set(0, 0, -prop.halfZ - ABOVE_M).applyQuaternion(TURN);
-    mesh.position.add(PLACE.set(prop.x, prop.y, prop.z));
+    mesh.position
+      .set(0, 0, -prop.halfZ - ABOVE_M)
+      .applyQuaternion(prop.quaternion)
+      .add(prop.position);
     // A plane faces +Z, and the front of an entity is −Z.
-    mesh.quaternion.copy(TURN).multiply(BACK);
+    mesh.quaternion.copy(prop.quaternion).multiply(BACK);
   }
 
   remove(id: number): void {
@@ -127,6 +127,4 @@ function inkOn(color: number): string {
   return 0.3 * red + 0.6 * green + 0.1 * blue > 140 ? "#1c2230" : "#ffffff";
 }
 
-const TURN = new Quaternion();
 const BACK = new Quaternion(0, 1, 0, 0);
-const PLACE = new Vector3();

@@ -102,11 +102,9 @@ function follow(trail: Trail, seconds: number): void {
     trail.count = Math.min(POINTS, trail.count + 1);
     // The first place is always the current position, so the second place is a copy of it at the beginning.
     if (trail.count === 1) trail.count = 2;
-    places.set([prop.x, prop.y, prop.z], 3);
+    prop.position.toArray(places, 3);
   }
-  places[0] = prop.x;
-  places[1] = prop.y;
-  places[2] = prop.z;
+  prop.position.toArray(places);
 }
 
 function draw({ prop, mesh, places, count }: Trail, eye: Vector3): void {

@@ -105,13 +105,13 @@ const ARM_M = 0.62;
 /** An animated background of the start screen, generated here: the page connects to nothing before the user enters. */
 export class Backdrop implements PoseSource {
   readonly #walkers: Walker[] = [];
-  readonly #pose = createPose();
   readonly #throwers: number[] = [];
   #ball = 0;
   #holder: number | undefined;
   #nextId = FIRST_ID;
   #seconds = 0;
   readonly #scene: WorldScene;
+  readonly display = { hasJumped: () => false };
 
   constructor(scene: WorldScene) {
     this.#scene = scene;
@@ -119,7 +119,7 @@ export class Backdrop implements PoseSource {
 
   show(): void {
     this.hide();
-    this.#add(GROUND, 0x86a866, { ...createPose(), y: -1 });
+    this.#add(GROUND, 0x86a866, createPose(0, -1));
     this.#path(0, 8, 2.4, 14);
     this.#path(0, 2.6, 13, 2.2);
     this.#pyramid(0, -1.6, 5);
@@ -131,7 +131,9 @@ export class Backdrop implements PoseSource {
     this.#walker(0x5cae6b, 4.9, -1.35, 4.4);
     this.#walker(0xf2b134, 6.9, 2.6, 2.5);
     for (const { x, z, color } of THROWERS) {
-      this.#throwers.push(this.#add(PERSON, color, { ...createPose(), x, y: 0.9, z, ...facing(x) }));
+      // They look across the middle, X = 0.
+      const yaw = x < 0 ? -Math.PI / 2 : Math.PI / 2;
+      this.#throwers.push(this.#add(PERSON, color, createPose(x, 0.9, z, yaw)));
     }
     this.#ball = this.#add(BLOCK, PALETTE[1], createPose());
   }
@@ -150,12 +152,8 @@ export class Backdrop implements PoseSource {
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
       const yaw = -angle + (speed > 0 ? Math.PI : 0);
-      this.#pose.x = Math.cos(angle) * radius;
-      this.#pose.y = 0.9;
-      this.#pose.z = Math.sin(angle) * radius;
-      this.#pose.qy = Math.sin(yaw / 2);
-      this.#pose.qw = Math.cos(yaw / 2);
-      this.#scene.crowd.place(id, this.#pose);
+      const pose = createPose(Math.cos(angle) * radius, 0.9, Math.sin(angle) * radius, yaw);
+      this.#scene.crowd.place(id, pose);
     }
     const { side, share } = throwAt(seconds);
     const holder = share === 0 ? this.#throwers[side] : undefined;
@@ -176,18 +174,13 @@ export class Backdrop implements PoseSource {
     const [from, to] = [THROWERS[side], THROWERS[side === 0 ? 1 : 0]];
     const way = Math.hypot(to.x - from.x, to.z - from.z);
     const along = ARM_M + (way - 2 * ARM_M) * share;
-    out.x = from.x + ((to.x - from.x) * along) / way;
-    out.y = CHEST_M + 6 * share * (1 - share);
-    out.z = from.z + ((to.z - from.z) * along) / way;
-    const turn = share * Math.PI;
-    out.qx = Math.sin(turn / 2);
-    out.qy = out.qz = 0;
-    out.qw = Math.cos(turn / 2);
+    out.position.set(
+      from.x + ((to.x - from.x) * along) / way,
+      CHEST_M + 6 * share * (1 - share),
+      from.z + ((to.z - from.z) * along) / way,
+    );
+    out.quaternion.set(Math.sin((share * Math.PI) / 2), 0, 0, Math.cos((share * Math.PI) / 2));
     return true;
-  }
-
-  hasJumped(): boolean {
-    return false;
   }
 
   #hold(person: number | undefined, isHolding: boolean): void {
@@ -202,15 +195,7 @@ export class Backdrop implements PoseSource {
         look: { model: `@nowcast/kit/${model}` },
       };
       for (const [index, [x, z, scale]] of places.entries()) {
-        const yaw = index * 2.1;
-        const pose = {
-          ...createPose(),
-          x,
-          y: (height / 2) * scale,
-          z,
-          qy: Math.sin(yaw / 2),
-          qw: Math.cos(yaw / 2),
-        };
+        const pose = createPose(x, (height / 2) * scale, z, index * 2.1);
         this.#add(of, 0xffffff, pose, [scale, scale, scale]);
       }
     }
@@ -218,16 +203,11 @@ export class Backdrop implements PoseSource {
       ...kind("boat", { motion: "fixed", shape: "box", size: [1.2, 0.8, 3.2] }),
       look: { model: "@nowcast/kit/boat" },
     };
-    this.#add(
-      boat,
-      0xffffff,
-      { ...createPose(), x: 12, y: SEA + 0.3, z: -44, qy: 0.4, qw: 0.917 },
-      [1.8, 1.8, 1.8],
-    );
+    this.#add(boat, 0xffffff, createPose(12, SEA + 0.3, -44, 0.823), [1.8, 1.8, 1.8]);
   }
 
   #path(x: number, z: number, width: number, depth: number): void {
-    this.#add(PATH, 0xd9c9a3, { ...createPose(), x, y: 0.006, z }, [width, 0.012, depth]);
+    this.#add(PATH, 0xd9c9a3, createPose(x, 0.006, z), [width, 0.012, depth]);
   }
 
   #pyramid(x: number, z: number, layers: number): void {
@@ -248,14 +228,11 @@ export class Backdrop implements PoseSource {
   }
 
   #block(x: number, layer: number, z: number, yaw: number, color: number): void {
-    const pose = { ...createPose(), x, y: (layer + 0.5) * EDGE, z };
-    pose.qy = Math.sin(yaw / 2);
-    pose.qw = Math.cos(yaw / 2);
-    this.#add(BLOCK, color, pose);
+    this.#add(BLOCK, color, createPose(x, (layer + 0.5) * EDGE, z, yaw));
   }
 
   #walker(color: number, radius: number, speed: number, start: number): void {
-    const id = this.#add(PERSON, color, { ...createPose(), y: 0.9 });
+    const id = this.#add(PERSON, color, createPose(0, 0.9));
     this.#walkers.push({ id, radius, speed, start });
   }
 
@@ -287,11 +264,6 @@ function throwAt(seconds: number): { readonly side: 0 | 1; readonly share: numbe
   const turn = Math.floor(seconds / (HOLD_S + FLIGHT_S));
   const since = seconds - turn * (HOLD_S + FLIGHT_S);
   return { side: turn % 2 === 0 ? 0 : 1, share: Math.max(0, (since - HOLD_S) / FLIGHT_S) };
-}
-
-/** The rotation of a person at `x` who looks across the middle, X = 0. */
-function facing(x: number): Pick<Pose, "qy" | "qw"> {
-  return x < 0 ? { qy: -Math.SQRT1_2, qw: Math.SQRT1_2 } : { qy: Math.SQRT1_2, qw: Math.SQRT1_2 };
 }
 
 const UNSCALED: Vector = [1, 1, 1];

@@ -64,12 +64,12 @@ function watch(): void {
     if (!viewer) return;
     if (viewer.stage.renderer.info.render.triangles > 2_000) moments.garden ??= now;
     const id = viewer.controls.actor && viewer.view?.world.avatarId;
-    const pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
-    if (id === undefined || !viewer.view?.pose(id, pose)) return;
+    const pose = { position: { x: 0, y: 0, z: 0 }, quaternion: { x: 0, y: 0, z: 0, w: 1 } };
+    if (id === undefined || !viewer.view?.world.pose(id, pose)) return;
     if (!start) {
-      start = { x: pose.x, z: pose.z };
+      start = { ...pose.position };
       dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", key: "w" }));
-    } else if (Math.hypot(pose.x - start.x, pose.z - start.z) > 0.001) moments.step = now;
+    } else if (Math.hypot(pose.position.x - start.x, pose.position.z - start.z) > 0.001) moments.step = now;
   };
   requestAnimationFrame(look);
 }

@@ -54,7 +54,7 @@ function place(): Promise<Place> {
   return visitor.page.evaluate(() => {
     const { world, viewer } = window.nowcast;
     const { height, still } = world!.entities.get(world!.avatarId!)!.attributes;
-    const { x, y, z } = viewer.controls.actor!;
+    const { x, y, z } = viewer.controls.actor!.position;
     return { server: Number(height), still: Number(still), drawn: [x, y, z] as const };
   });
 }

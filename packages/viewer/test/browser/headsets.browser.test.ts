@@ -89,7 +89,7 @@ async function squeeze({ page }: Visitor, side: Side, isClosed: boolean): Promis
 function ownWrist({ page }: Visitor, side: Side): Promise<number[] | undefined> {
   return page.evaluate((which) => {
     const wrist = window.nowcast.viewer.controls.headset?.wristOf(which);
-    return wrist && [wrist.x, wrist.y, wrist.z, wrist.qx, wrist.qy, wrist.qz, wrist.qw];
+    return wrist && [...wrist.position.toArray(), ...wrist.quaternion.toArray()];
   }, side);
 }
 
@@ -105,11 +105,11 @@ function seenBy({ page }: Visitor): Promise<Seen[]> {
   return page.evaluate(() =>
     [...(window.nowcast.viewer.stage.drawn.tracking?.all ?? [])]
       .filter(({ isShown }) => isShown)
-      .map(({ part, isLeft, hasJoints, x, y, z, qx, qy, qz, qw }) => ({
+      .map(({ part, isLeft, hasJoints, position, quaternion }) => ({
         part,
         isLeft,
         hasJoints,
-        pose: [x, y, z, qx, qy, qz, qw],
+        pose: [...position.toArray(), ...quaternion.toArray()],
       })),
   );
 }
@@ -271,7 +271,7 @@ it("leaves no frozen hands of a headset that stops or is taken off", async () =>
       const { renderer, rig, camera } = viewer.stage;
       const metres = camera
         .getWorldPosition(rig.position.clone())
-        .distanceTo(viewer.controls.actor! as never);
+        .distanceTo(viewer.controls.actor!.position);
       return (
         !renderer.xr.isPresenting &&
         rig.position.length() === 0 &&

@@ -119,8 +119,9 @@ const camera = () =>
 
 const own = () =>
   page.evaluate(() => {
-    const { x, y, z, id } = window.nowcast.viewer.controls.actor ?? { x: 0, y: 0, z: 0, id: 0 };
-    return { x, y, z, id };
+    const { actor } = window.nowcast.viewer.controls;
+    const [x, y, z] = actor?.position.toArray() ?? [0, 0, 0];
+    return { x, y, z, id: actor?.id ?? 0 };
   });
 
 it("lights_signs_and_trails_of_a_world_are_drawn", async () => {
@@ -216,10 +217,10 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await waitFor("the speed", async () => (await attribute("speed")) === 2, PATIENCE_MS);
   await page.keyboard.down("s");
   const walked = await page.evaluate(async () => {
-    const place = () => ({
-      ...(window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 }),
-      at: performance.now(),
-    });
+    const place = () => {
+      const [x, , z] = window.nowcast.viewer.controls.actor?.position.toArray() ?? [0, 0, 0];
+      return { x, z, at: performance.now() };
+    };
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     await wait(700);
     const from = place();
@@ -235,9 +236,9 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   await page.keyboard.down("w");
   const movedM = () =>
     page.evaluate(async () => {
-      const { x, z } = window.nowcast.viewer.controls.actor ?? { x: 0, z: 0 };
+      const { x, z } = window.nowcast.viewer.controls.actor?.position.clone() ?? { x: 0, z: 0 };
       await new Promise((resolve) => setTimeout(resolve, 500));
-      const { x: thenX, z: thenZ } = window.nowcast.viewer.controls.actor ?? { x: 9, z: 9 };
+      const { x: thenX, z: thenZ } = window.nowcast.viewer.controls.actor?.position ?? { x: 9, z: 9 };
       return Math.hypot(thenX - x, thenZ - z);
     });
   // The last correction is still shown gradually. An avatar that is not frozen walks three metres in this time.
@@ -251,7 +252,7 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   const seated = () =>
     page.evaluate((id) => {
       const member = window.nowcast.viewer.stage.drawn.crowd.get(id);
-      return member && { isSeated: member.body.isSeated, x: member.x };
+      return member && { isSeated: member.body.isSeated, x: member.position.x };
     }, body.id);
   await waitFor("the seat", async () => (await seated())?.isSeated === true, PATIENCE_MS);
   await page.keyboard.down("d");
@@ -260,7 +261,7 @@ it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
   // Both are read in one turn of the page, because the cart still rolls.
   const apart = await page.evaluate((id) => {
     const { scene, controls } = window.nowcast.viewer;
-    return Math.abs(scene.crowd.get(id)!.x - controls.actor!.x);
+    return Math.abs(scene.crowd.get(id)!.position.x - controls.actor!.position.x);
   }, body.id);
   expect(apart).toBeLessThan(1.5);
   await page.evaluate(() => {

@@ -161,7 +161,7 @@ describe("the guide to making a world", () => {
   /** The place of a visitor's own avatar, as the page shows it. */
   async function own(visitor: Visitor): Promise<readonly [number, number, number]> {
     return visitor.page.evaluate(() => {
-      const { x, y, z } = window.nowcast.viewer.controls.actor!;
+      const { x, y, z } = window.nowcast.viewer.controls.actor!.position;
       return [x, y, z] as const;
     });
   }

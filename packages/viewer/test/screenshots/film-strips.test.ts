@@ -155,7 +155,7 @@ it("a_landing", async () => {
     { at: [x + 3, y + 0.4, z - 2.4], lookAt: [x, y + 0.3, z], fov: 46 },
     () => {
       const { viewer } = window.nowcast;
-      return (viewer.controls.actor?.y ?? 0) > 1.3;
+      return (viewer.controls.actor?.position.y ?? 0) > 1.3;
     },
   );
   // A key that is held down would jump again.

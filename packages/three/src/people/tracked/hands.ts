@@ -14,7 +14,7 @@ import { HAND_JOINTS } from "./hand-pose.js";
 import { FINGERS, placeJoints } from "./hand-shape.js";
 
 /** A hand as it is drawn. Its pose is the wrist's. */
-export interface ShownHand extends Readonly<Pose> {
+export interface ShownHand extends Pose {
   readonly isLeft: boolean;
   /** Rotations of all joints relative to the wrist. */
   readonly rotations: Float32Array;
@@ -50,11 +50,7 @@ export class Hands {
     const joints = this.#joints;
     if (!this.#mesh) return;
     placeJoints(hand.rotations, hand.isLeft, hand.size, joints);
-    WRIST.compose(
-      POSITION.set(hand.x, hand.y, hand.z),
-      ROTATION.set(hand.qx, hand.qy, hand.qz, hand.qw),
-      ONE,
-    );
+    WRIST.compose(hand.position, hand.quaternion, ONE);
     let at = this.#count * PARTS;
     for (const { first, bones, radius } of FINGERS) {
       const thick = radius * hand.size;
@@ -139,8 +135,6 @@ function bone(): CapsuleGeometry {
 
 const ONE = new Vector3(1, 1, 1);
 const AHEAD = new Vector3(0, 0, -1);
-const POSITION = new Vector3();
-const ROTATION = new Quaternion();
 const WRIST = new Matrix4();
 const MATRIX = new Matrix4();
 const COLOR = new Color();

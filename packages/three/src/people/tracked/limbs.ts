@@ -5,9 +5,9 @@ import { BODY, type Skeleton } from "../skeleton.js";
 
 /** The tracked parts of a body. All other parts are derived from these. */
 export interface TrackedBody {
-  readonly head: Readonly<Pose> | undefined;
-  readonly left: Readonly<Pose> | undefined;
-  readonly right: Readonly<Pose> | undefined;
+  readonly head: Pose | undefined;
+  readonly left: Pose | undefined;
+  readonly right: Pose | undefined;
 }
 
 /** From the neck to the point between the eyes. */
@@ -33,11 +33,11 @@ export function poseTracked(skeleton: Skeleton, root: Matrix4, { head, left, rig
 }
 
 /** Moves the neck below the head and the hips below the neck, and bends the knees by the missing height. */
-function poseTrunk(skeleton: Skeleton, root: Matrix4, head: Readonly<Pose>): void {
+function poseTrunk(skeleton: Skeleton, root: Matrix4, head: Pose): void {
   INVERSE.copy(root).invert();
   ROOT_TURN.setFromRotationMatrix(MATRIX.extractRotation(root)).invert();
-  HEAD_TURN.set(head.qx, head.qy, head.qz, head.qw).premultiply(ROOT_TURN);
-  NECK.set(head.x, head.y, head.z).applyMatrix4(INVERSE).sub(POINT.copy(EYES).applyQuaternion(HEAD_TURN));
+  HEAD_TURN.copy(head.quaternion).premultiply(ROOT_TURN);
+  NECK.copy(head.position).applyMatrix4(INVERSE).sub(POINT.copy(EYES).applyQuaternion(HEAD_TURN));
   NECK.y = Math.min(NECK_M_MAX, Math.max(NECK_M_MIN, NECK.y));
 
   const away = Math.hypot(NECK.x, NECK.z);
@@ -65,12 +65,12 @@ function bendKnees(skeleton: Skeleton, metres: number): void {
 }
 
 /** Moves a wrist to its position by two bones of known lengths. The elbow points down, out and back. */
-function poseArm(skeleton: Skeleton, wrist: Readonly<Pose>, isLeft: boolean): void {
+function poseArm(skeleton: Skeleton, wrist: Pose, isLeft: boolean): void {
   const side = isLeft ? -1 : 1;
   const upper = isLeft ? skeleton.upperArmLeft : skeleton.upperArmRight;
   const fore = isLeft ? skeleton.forearmLeft : skeleton.forearmRight;
   INVERSE.copy(skeleton.torso.matrixWorld).invert();
-  TARGET.set(wrist.x, wrist.y, wrist.z).applyMatrix4(INVERSE).sub(upper.position);
+  TARGET.copy(wrist.position).applyMatrix4(INVERSE).sub(upper.position);
   const distance = Math.min(ARM_M - 1e-3, Math.max(0.08, TARGET.length()));
   if (TARGET.lengthSq() < 1e-8) return;
   TARGET.normalize();

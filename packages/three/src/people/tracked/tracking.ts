@@ -1,7 +1,6 @@
 import { Color, type Group, type Matrix4 } from "three";
 import { ease } from "../../angle.js";
-import { copyPose, createPose, type Pose } from "../../pose.js";
-import type { PoseSource } from "../../pose-source.js";
+import { createPose, type Pose, type PoseSource } from "../../pose.js";
 import type { Crowd, Member } from "../crowd.js";
 import type { Skeleton } from "../skeleton.js";
 import { decodeHandPose, HAND_JOINTS } from "./hand-pose.js";
@@ -116,10 +115,9 @@ export class Tracking {
   place(source: PoseSource): void {
     this.#bodies.clear();
     for (const shown of this.#parts.values()) {
-      shown.isShown = shown.quietS < TRACKED_S_MAX && source.pose(shown.id, POSE);
+      shown.isShown = shown.quietS < TRACKED_S_MAX && source.pose(shown.id, shown);
       const { owner } = shown.entity;
       if (!shown.isShown || owner === undefined) continue;
-      copyPose(POSE, shown);
       const avatar = this.#avatarOf(owner);
       if (avatar === undefined) continue;
       let body = this.#bodies.get(avatar);
@@ -192,5 +190,3 @@ function moveFingers({ rotations, wanted }: ShownPart, seconds: number): void {
     for (let i = 0; i < 4; i++) rotations[at + i] = rotations[at + i]! / length;
   }
 }
-
-const POSE: Pose = createPose();
