@@ -1,6 +1,7 @@
 //! The values of a lane that were bound to packets and have not been acknowledged.
 
 use nowcast_queue::{Key, KeyMap};
+use slab::Slab;
 
 use super::waiting::Waiting;
 use crate::limits::{MESSAGE_COST, PART_BYTES};
@@ -40,6 +41,10 @@ impl SentState {
     pub(crate) fn payload(&self) -> Option<Handle> {
         self.payload
     }
+
+    fn is_wanted(&self, stamp: u64) -> bool {
+        self.stamp == stamp && !self.is_acknowledged()
+    }
 }
 
 /// Records which parts of a large message have arrived.
@@ -75,8 +80,9 @@ impl Parts {
 /// The bound values of a lane, and the newest of each key.
 #[derive(Debug, Default)]
 pub(crate) struct SentStates {
-    slots: Vec<SentState>,
-    free: Vec<u32>,
+    slots: Slab<SentState>,
+    /// The largest number of slots in use since the last call of [`shrink`](Self::shrink).
+    peak: usize,
     newest: KeyMap<u32>,
     /// The overdue keys of the open interval: the stamp of the last value that arrived, and the slot, in the order of the stamps.
     overdue: Vec<(u64, u32)>,
@@ -95,18 +101,29 @@ const OVERDUE_LOSSES: u8 = 2;
 const OVERDUE_ARRIVALS: u8 = 16;
 /// Maximum number of overdue keys. Each packet examines all of them.
 const OVERDUE_MAX: usize = 256;
-/// This number of unused slots is never freed.
+/// Memory for twice this number of slots and keys is never freed.
 const SPARE_SLOTS: usize = 16;
 /// Above this number of keys, unused keys are removed at intervals.
 const SWEEP_KEYS_MIN: usize = 64;
 
 impl SentStates {
-    pub(crate) fn get(&self, slot: u32) -> &SentState {
-        &self.slots[slot as usize]
+    /// The value in a slot that is in use. The slot of an arrived value may be free or hold another value.
+    pub(crate) fn get(&self, slot: u32) -> Option<&SentState> {
+        self.slots.get(slot as usize)
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut SentState {
-        &mut self.slots[slot as usize]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut SentState> {
+        self.slots.get_mut(slot as usize)
+    }
+
+    /// The value of this stamp, if it must still be sent: it was not replaced in its interval and has not arrived.
+    pub(crate) fn wanted_mut(&mut self, slot: u32, stamp: u64) -> Option<&mut SentState> {
+        self.get_mut(slot).filter(|state| state.is_wanted(stamp))
+    }
+
+    /// The value in a slot, and the newer one that waits behind it.
+    pub(crate) fn deferred(&self, slot: u32) -> Option<(&SentState, &Waiting)> {
+        self.get(slot).and_then(|state| Some((state, state.deferred.as_deref()?)))
     }
 
     pub(crate) fn newest(&self, key: u64) -> Option<u32> {
@@ -121,7 +138,7 @@ impl SentStates {
     /// `newest`.
     pub(crate) fn cost_of(&self, newest: Option<u32>, length: usize, interval: u64) -> u64 {
         let cost = length as u64 + MESSAGE_COST;
-        match newest.map(|slot| self.get(slot)) {
+        match newest.and_then(|slot| self.get(slot)) {
             Some(state) if state.interval == interval => cost.saturating_sub(state.cost.into()),
             _ => cost,
         }
@@ -142,11 +159,12 @@ impl SentStates {
         self.sum += stamp;
         // A lane takes no message whose cost needs more bits.
         let cost = value.length.saturating_add(MESSAGE_COST as u32);
-        if let Some(slot) = newest {
-            self.get_mut(slot).deferred = None;
-        }
-        let reusable =
-            newest.filter(|&slot| self.get(slot).interval == interval || self.get(slot).is_acknowledged());
+        let reusable = newest.filter(|&slot| {
+            self.get_mut(slot).is_some_and(|state| {
+                state.deferred = None;
+                state.interval == interval || state.is_acknowledged()
+            })
+        });
         let Some(slot) = reusable else {
             self.keys_in_interval += 1;
             self.unacknowledged += 1;
@@ -193,10 +211,9 @@ impl SentStates {
 
     /// Records that a whole value in this slot arrived. The value need not be the newest of its key.
     pub(crate) fn note_arrival(&mut self, slot: u32, stamp: u64) {
-        let state = &mut self.slots[slot as usize];
-        if stamp <= state.arrived {
+        let Some(state) = self.slots.get_mut(slot as usize).filter(|state| stamp > state.arrived) else {
             return;
-        }
+        };
         let before = std::mem::replace(&mut state.arrived, stamp);
         if state.losses < OVERDUE_LOSSES {
             state.losses = 0;
@@ -215,10 +232,10 @@ impl SentStates {
 
     /// Records that a whole value in this slot was lost.
     pub(crate) fn note_loss(&mut self, slot: u32, stamp: u64, interval: u64) {
-        let state = &mut self.slots[slot as usize];
-        if state.interval != interval || stamp <= state.arrived {
+        let state = self.slots.get_mut(slot as usize);
+        let Some(state) = state.filter(|state| state.interval == interval && stamp > state.arrived) else {
             return;
-        }
+        };
         state.losses = (state.losses + 1).min(OVERDUE_LOSSES);
         if state.losses == OVERDUE_LOSSES {
             state.arrivals = 0;
@@ -237,19 +254,19 @@ impl SentStates {
 
     /// Returns the overdue key at this index. The key whose last arrived value left first comes first.
     pub(crate) fn overdue(&self, index: usize) -> Option<&SentState> {
-        self.overdue.get(index).map(|&(_, slot)| self.get(slot))
+        self.overdue.get(index).and_then(|&(_, slot)| self.get(slot))
     }
 
     /// Records that the value has arrived. The slot of the value may be free afterwards.
     pub(crate) fn acknowledge(&mut self, slot: u32, store: &mut Store) {
-        let state = self.get_mut(slot);
+        let Some(state) = self.slots.get_mut(slot as usize) else { return };
         let Some(payload) = state.payload.take() else { return };
         state.parts = None;
         let key = state.key;
         store.remove(payload);
         self.unacknowledged -= 1;
         if self.newest(key) != Some(slot) {
-            self.free.push(slot);
+            self.slots.remove(slot as usize);
         }
     }
 
@@ -265,49 +282,86 @@ impl SentStates {
         }
     }
 
-    /// Frees memory that only a burst of new keys needed.
+    /// Frees memory after a burst of new keys. Memory for twice as many values as were kept at once since the last call stays. A
+    /// slot in use keeps its place, and with it all slots before it.
     pub(crate) fn shrink(&mut self) {
-        let kept = self.slots.len() + self.slots.len() / 8;
-        if self.slots.capacity() > kept + SPARE_SLOTS {
-            self.slots.shrink_to(kept);
+        let kept = 2 * (std::mem::replace(&mut self.peak, self.slots.len()) + SPARE_SLOTS);
+        if self.slots.capacity() > kept {
+            self.slots.shrink_to_fit();
         }
-    }
-
-    /// Whether this value must still be sent: it was not replaced in its interval and has not arrived.
-    pub(crate) fn is_wanted(&self, slot: u32, stamp: u64) -> bool {
-        let state = self.get(slot);
-        state.stamp == stamp && !state.is_acknowledged()
+        if self.newest.capacity() > 2 * kept {
+            self.newest.shrink_to(kept);
+        }
     }
 
     /// Returns all values that have not arrived.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (u32, &SentState)> {
-        let states = self.slots.iter().enumerate();
-        states.filter(|(_, state)| !state.is_acknowledged()).map(|(slot, state)| (slot as u32, state))
+        let states = self.slots.iter().filter(|(_, state)| !state.is_acknowledged());
+        states.map(|(slot, state)| (slot as u32, state))
     }
 
     fn insert(&mut self, state: SentState) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = state;
-            return slot;
-        }
         if self.slots.len() == self.slots.capacity() {
             // A client in a crowd has a thousand keys, so the list grows by less than its own size.
             self.slots.reserve_exact(self.slots.len() / 4 + SPARE_SLOTS);
         }
-        self.slots.push(state);
-        (self.slots.len() - 1) as u32
+        let slot = self.slots.insert(state) as u32;
+        self.peak = self.peak.max(self.slots.len());
+        slot
     }
 
     /// Removes the arrived values of closed intervals. A new value of their keys gets a new slot.
     fn sweep(&mut self) {
-        let (slots, free) = (&self.slots, &mut self.free);
+        let slots = &mut self.slots;
         self.newest.retain(|_, &mut slot| {
-            let state = &slots[slot as usize];
-            let is_done = state.is_acknowledged() && state.deferred.is_none();
+            let slot = slot as usize;
+            let is_done =
+                slots.get(slot).is_some_and(|state| state.is_acknowledged() && state.deferred.is_none());
             if is_done {
-                free.push(slot);
+                slots.remove(slot);
             }
             !is_done
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_queue::Key;
+
+    use super::*;
+    use crate::packet::EventKind;
+
+    fn bind(states: &mut SentStates, store: &mut Store, key: u64, stamp: u64, interval: u64) -> u32 {
+        let value = Waiting {
+            kind: EventKind::Event,
+            id: 0,
+            at: Time::from_millis(0),
+            length: 1,
+            payload: store.insert(&[7]),
+            expires: None,
+        };
+        states.bind(key, states.newest(key), &value, stamp, interval, store).0
+    }
+
+    #[test]
+    fn after_a_burst_of_keys_the_memory_of_arrived_values_is_freed_and_late_outcomes_find_nothing() {
+        let (mut states, mut store) = (SentStates::default(), Store::default());
+        let slots: Vec<u32> =
+            (1..=1_000).map(|number| bind(&mut states, &mut store, number, number, 0)).collect();
+        slots.iter().skip(1).for_each(|&slot| states.acknowledge(slot, &mut store));
+        states.close_interval();
+        states.close_interval();
+        states.shrink();
+        assert!(states.slots.capacity() >= 1_000, "all were in use since the last call");
+        states.shrink();
+        assert!(states.slots.capacity() <= 2 * (1 + SPARE_SLOTS), "{}", states.slots.capacity());
+        assert!(states.newest.capacity() <= 4 * (1 + SPARE_SLOTS), "{}", states.newest.capacity());
+        assert_eq!(states.wanted().map(|(_, state)| state.key).collect::<Vec<_>>(), [1]);
+        // Another copy of an arrived value may be lost, or arrive, when its slot is gone.
+        states.note_loss(slots[999], 1_000, 1);
+        states.note_arrival(slots[999], 1_000);
+        assert!(states.wanted_mut(slots[999], 1_000).is_none());
+        assert_eq!(states.newest(Key::state(1_000).raw()), None);
     }
 }

@@ -43,7 +43,8 @@ impl SendLane {
                 let has_room = match job.what {
                     Large::Event(number) => self.write_event(number, Some(job.next), context, false),
                     Large::State { slot, stamp } => {
-                        !self.states.is_wanted(slot, stamp) || self.write_state_part(slot, job.next, context)
+                        self.states.wanted_mut(slot, stamp).is_none()
+                            || self.write_state_part(slot, job.next, context)
                     }
                 };
                 if !has_room {
@@ -60,8 +61,7 @@ impl SendLane {
         let mut index = 0;
         while index < self.deferred.len() {
             let slot = self.deferred[index];
-            let state = self.states.get(slot);
-            let Some(waiting) = state.deferred.as_deref().copied() else {
+            let Some((state, &waiting)) = self.states.deferred(slot) else {
                 self.deferred.remove(index);
                 continue;
             };
@@ -149,7 +149,7 @@ impl SendLane {
     fn defer(&mut self, newest: Option<u32>, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         let interval = self.interval();
         let Some(slot) = newest else { return false };
-        let state = self.states.get_mut(slot);
+        let Some(state) = self.states.get_mut(slot) else { return false };
         let is_in_parts = state.parts.is_some() && !state.is_acknowledged();
         if state.deferred.is_none() && !(is_in_parts && state.interval == interval) {
             return false;
@@ -167,12 +167,11 @@ impl SendLane {
     /// Binds the deferred values before their interval closes, even if a large earlier value is still in flight.
     fn bind_all_deferred(&mut self, context: &mut SendContext<'_, '_>) -> bool {
         while let Some(&slot) = self.deferred.first() {
-            let state = self.states.get(slot);
-            let key = state.key;
-            let waiting = state.deferred.as_deref().copied();
-            let newest = self.states.newest(key);
-            if waiting.is_some_and(|waiting| !self.bind_state(key, newest, &waiting, context)) {
-                return false;
+            if let Some((state, &waiting)) = self.states.deferred(slot) {
+                let key = state.key;
+                if !self.bind_state(key, self.states.newest(key), &waiting, context) {
+                    return false;
+                }
             }
             self.deferred.remove(0);
         }

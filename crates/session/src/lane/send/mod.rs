@@ -265,7 +265,7 @@ impl SendLane {
 
     /// Whether all messages that were put have arrived.
     pub(crate) fn is_drained(&self) -> bool {
-        let defers = self.deferred.iter().any(|&slot| self.states.get(slot).deferred.is_some());
+        let defers = self.deferred.iter().any(|&slot| self.states.deferred(slot).is_some());
         self.queue.is_empty() && !defers && self.events.is_empty() && self.states.unacknowledged() == 0
     }
 
@@ -323,7 +323,9 @@ impl SendLane {
         if is_large {
             let parts = Parts::of(length);
             let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
-            self.states.get_mut(slot).parts = Some(parts);
+            if let Some(state) = self.states.get_mut(slot) {
+                state.parts = Some(parts);
+            }
             self.jobs.push_back(job);
             self.fill_jobs(context);
         } else {

@@ -12,11 +12,8 @@ impl SendLane {
         if part.is_none() {
             self.states.note_arrival(slot, stamp);
         }
-        if !self.states.is_wanted(slot, stamp) {
-            return;
-        }
+        let Some(state) = self.states.wanted_mut(slot, stamp) else { return };
         self.is_stuck = false;
-        let state = self.states.get_mut(slot);
         let is_whole = match (part, &mut state.parts) {
             (Some(index), Some(parts)) => parts.insert(index),
             (Some(_), None) => false,
@@ -33,10 +30,8 @@ impl SendLane {
         if part.is_none() {
             self.states.note_loss(slot, stamp, self.interval());
         }
-        if !self.states.is_wanted(slot, stamp) {
-            return;
-        }
-        let parts = self.states.get(slot).parts.as_ref();
+        let Some(state) = self.states.wanted_mut(slot, stamp) else { return };
+        let parts = state.parts.as_ref();
         let has_part = part.is_some_and(|part| parts.is_some_and(|parts| parts.has(part)));
         if !has_part {
             self.retransmissions.push_back(Retransmission::State { slot, stamp, part });

@@ -48,11 +48,8 @@ impl SendLane {
         part: Option<u32>,
         context: &mut SendContext<'_, '_>,
     ) -> bool {
-        if !self.states.is_wanted(slot, stamp) {
-            return true;
-        }
         let interval = self.interval();
-        let state = self.states.get_mut(slot);
+        let Some(state) = self.states.wanted_mut(slot, stamp) else { return true };
         let is_open = state.interval == interval && self.events_waiting == 0;
         // A newer value of the same interval waits. The peer needs the lost value only if the interval closes before the newer
         // value leaves (`recall_what_gave_way`).
@@ -91,11 +88,13 @@ impl SendLane {
         index: u32,
         context: &mut SendContext<'_, '_>,
     ) -> bool {
-        let state = self.states.get(slot);
-        if state.parts.as_ref().is_none_or(|parts| parts.has(index)) {
+        let Some(state) = self.states.get(slot) else { return true };
+        let Some(payload) =
+            state.payload().filter(|_| state.parts.as_ref().is_some_and(|parts| !parts.has(index)))
+        else {
             return true;
-        }
-        let payload = context.store.get(state.payload().expect("a wanted value has its payload"));
+        };
+        let payload = context.store.get(payload);
         let age_ms = context.now.since(state.at).as_millis() as u64;
         let head = StateHead { key: state.key, stamp: state.stamp, age_ms };
         let part = part_of(payload, index);
