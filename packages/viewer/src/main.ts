@@ -78,14 +78,14 @@ function main(): void {
   viewer.listener = {
     anotherRoom: leave,
     welcomed: (entered, world) => {
-      const about = aboutRoom(entered, world);
-      if (about !== undefined) viewer.hud.setWorld(about);
+      const isOfWorld = entered === world || entered.startsWith(`${world}-`);
+      const describe = isOfWorld ? words.roomOfWorld : words.noSuchWorld;
+      if (entered !== world) viewer.hud.setWorld(describe(entered, world));
       // It is removed here, because it would be shown again after a reconnect.
       if (welcomedRoom === entered) return;
       welcomedRoom = entered;
       if (address.at === undefined) void introduce(viewer, world);
       if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
-      if (about !== undefined) viewer.chat.addEvent(about);
       askedRoom = undefined;
     },
     present: () => window.location.assign(withoutMoment(window.location.search)),
@@ -148,12 +148,6 @@ async function introduce({ intro, view }: Viewer, world: string): Promise<void> 
   if (view === undefined || view.world.status === "closed") return;
   intro.define(worlds.find(({ name }) => name === world));
   intro.show();
-}
-
-/** The world that a room shows, if the room's name does not contain it. */
-function aboutRoom(room: string, world: string): string | undefined {
-  if (room === world) return undefined;
-  return room.startsWith(`${world}-`) ? words.roomOfWorld(room, world) : words.noSuchWorld(room, world);
 }
 
 /** Without graphics there is no client: shows the missing feature and a remedy on the start screen. */

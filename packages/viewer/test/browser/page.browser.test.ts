@@ -278,8 +278,9 @@ describe("an address", () => {
     expect(new URL(visitor.page.url()).pathname).toBe("/r/abc");
     const log = visitor.page.locator("#chat-log");
     await waitFor("why", async () => /“ABC” leads to “abc”/.test((await log.textContent()) ?? ""));
+    const notice = visitor.page.locator("#notice");
     await waitFor("which world", async () =>
-      /no world is called “abc”/.test((await log.textContent()) ?? ""),
+      /No world is called abc/.test((await notice.textContent()) ?? ""),
     );
     await visitor.leave();
   });
