@@ -28,6 +28,10 @@ it("each_world_of_the_start_page_has_a_picture_and_a_goal_and_one_click_enters_i
       const images = [...document.querySelectorAll<HTMLImageElement>("#worlds img")];
       return images.length > 0 && images.every(({ naturalWidth }) => naturalWidth > 0);
     });
+  const [background] = await page
+    .locator("#worlds img")
+    .evaluateAll((images) => images.map((image) => getComputedStyle(image).backgroundImage));
+  expect(background, "no empty frame waits for a picture").toContain("gradient");
   // Pictures are loaded when their cards come near the window.
   for (const card of await cards.all()) await card.scrollIntoViewIfNeeded();
   await waitFor("the pictures", isDrawn);
