@@ -280,6 +280,11 @@ export class Actions {
   }
 }
 
+/** Whether an action with this trigger chooses a slot, as `@nowcast/inventory` names them. */
+export function isSlot(trigger: string): boolean {
+  return /^button slot_\d$/.test(trigger);
+}
+
 /** The trigger of an action's own button, on a screen or a gamepad. */
 export function buttonOf(action: string): string {
   return `button ${action}`;

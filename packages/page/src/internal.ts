@@ -12,6 +12,7 @@ export type { PeopleElements } from "./hud/people-list.js";
 export type { ScreenElements } from "./hud/screen-texts.js";
 export { onTouchButton } from "./hud/touch-buttons.js";
 export { followLines, type LinesDisplay } from "./hud/world-lines.js";
+export type { DeviceInUse } from "./input/devices.js";
 export type { Command } from "./input/input-collector.js";
 export { emoteKey, mouseKey } from "./input/keyboard.js";
 export { codeName, codeOf, type Keymap, keyFor } from "./input/keymap.js";

@@ -34,7 +34,12 @@ export const pageTexts = {
   mouseButtons: { left: "the mouse button", right: "the right mouse button" },
   unknownPad: (name: string) =>
     `The buttons of this game pad are not known: ${name}. Use the keyboard, or another pad.`,
-  touchControls: { run: "the stick at its rim", jump: "the button with the arrow" },
+  touchControls: { walk: "the stick", run: "the stick at its rim", jump: "the button with the arrow" },
+  padControls: { walk: "the left stick", run: "B", jump: "A" },
+  padSticks: { left: "Left stick", right: "Right stick" },
+  /** The buttons of a gamepad by their numbers in the standard mapping. */
+  padButtons: ["A", "B", "X", "Y", "LB", "RB", "LT", "RT", "", "", "", "", "↑", "↓", "←", "→"],
+  padLookHint: "look",
   emotes: "Gestures",
   noEmotes: "The avatar of this world has no gestures.",
   emoteNames: { wave: "wave", point: "point", cheer: "cheer", dance: "dance", nod: "nod", bow: "bow" },

@@ -235,8 +235,7 @@ export class WorldControls {
   #connect(hud: ControlsDisplay): void {
     const { inputs, devices } = this;
     devices.onUnknownPad = (name) => hud.say(pageTexts.unknownPad(name));
-    devices.onTouching = () => hud.setTouching(devices.touching);
-    hud.setTouching(devices.touching);
+    devices.onChange = () => hud.setDevice(devices.inUse);
     hud.listener = {
       press: (trigger) => inputs.press(trigger),
       release: (trigger) => inputs.lift(trigger),
@@ -252,12 +251,14 @@ export class WorldControls {
       colorOf: (avatar) => this.scene.crowd.colorOf(avatar),
       choose: (player, choice) => this.voice?.choose(player, choice),
     };
+    hud.setDevice(devices.inUse);
   }
 
   /** The controls, for sentences that name them. */
   get #named(): NamedControls {
     const { actions, inputs, devices } = this;
-    return { bindings: actions.bindings, keymap: inputs.keymap, isTouching: devices.touching };
+    const { keymap, padTriggers } = inputs;
+    return { bindings: actions.bindings, device: devices.inUse, keymap, padTriggers };
   }
 
   /**

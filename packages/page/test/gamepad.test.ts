@@ -4,7 +4,7 @@
  * @vitest-environment jsdom
  */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { GamepadInput } from "../src/input/gamepad.js";
+import { GamepadInput, shareOutButtons } from "../src/input/gamepad.js";
 import { InputCollector } from "../src/input/input-collector.js";
 
 const TRIGGER = 7;
@@ -39,7 +39,10 @@ beforeEach(() => {
     cancel: () => undefined,
   });
   inputs.padTriggers = new Map([[TRIGGER, "f"]]);
-  gamepad = new GamepadInput(inputs, abort.signal, (name) => unknown.push(name));
+  gamepad = new GamepadInput(inputs, abort.signal, {
+    unknown: (name) => unknown.push(name),
+    used: () => undefined,
+  });
 });
 afterEach(() => abort.abort());
 
@@ -95,4 +98,20 @@ it("names a gamepad whose buttons are not known, and does not use it", () => {
   pad.axes[1] = -1;
   gamepad.poll(0.016);
   expect([unknown, inputs.gamepad.forward]).toEqual([["pad 0"], 0]);
+});
+
+it("gives triggers to charged actions, the cross to slots, and a button to every other action", () => {
+  const slots = [1, 2, 3, 4, 5].map((number) => `button slot_${number}`);
+  const names = [...slots, "button use_item", "button throw"];
+  const shared = shareOutButtons(
+    names.map((trigger) => ({ trigger, isCharged: trigger === "button throw" })),
+  );
+  expect([...shared]).toEqual([
+    [7, "button throw"],
+    [2, "button use_item"],
+    [12, "button slot_1"],
+    [15, "button slot_2"],
+    [13, "button slot_3"],
+    [14, "button slot_4"],
+  ]);
 });

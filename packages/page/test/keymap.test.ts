@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Binding, readBindings } from "../../nowcast/src/world/describe/binding.js";
-import { keyedActions, keyName } from "../src/hud/key-hints.js";
+import { KEYBOARD, keyedActions, keyName } from "../src/hud/key-hints.js";
 import { keyHints, moveKey, promptFor, readKeymap } from "../src/index.js";
 import { codeName, keyFor } from "../src/input/keymap.js";
 
@@ -52,7 +52,7 @@ it("actions on consecutive number keys become one hint", () => {
   expect(promptFor(list)).toBe(["1–3: Slot", "hold F / Click: Kick", ...apart].join(" · "));
   expect(promptFor(list, undefined, 2)).toBe("1–3: Slot · hold F / Click: Kick");
   const keymap = moveKey(new Map(), "Digit2", "KeyG");
-  expect(keyedActions(list.slice(0, 3), keymap)).toEqual([
+  expect(keyedActions(list.slice(0, 3), { ...KEYBOARD, keymap })).toEqual([
     { key: "1", label: "Slot 1" },
     { key: "G", label: "Slot 2" },
     { key: "3", label: "Slot 3" },
@@ -61,7 +61,7 @@ it("actions on consecutive number keys become one hint", () => {
 
 it("hints name the moved keys", () => {
   const keymap = moveKey(moveKey(new Map(), "KeyW", "ArrowUp"), "KeyF", "Digit1");
-  expect(keyHints([], keymap)[0]!.keys).toEqual(["Arrow Up", "A", "S", "D"]);
+  expect(keyHints({ ...KEYBOARD, keymap })[0]!.keys).toEqual(["Arrow Up", "A", "S", "D"]);
   expect(keyName("f", keymap)).toBe("1");
   expect([codeName("ShiftLeft"), codeName("Space"), codeName("Numpad5")]).toEqual([
     "Shift",
@@ -71,6 +71,6 @@ it("hints name the moved keys", () => {
 });
 
 it("promises no walk, run, jump or gesture in a world without walkers", () => {
-  const effects = keyHints([], new Map(), false).map(({ what }) => what);
+  const effects = keyHints(KEYBOARD, false).map(({ what }) => what);
   expect(effects).toEqual(["move", "chat", "drag to look"]);
 });

@@ -12,6 +12,7 @@ import {
   buttonOf,
   type Command,
   type ControlsDisplay,
+  type DeviceInUse,
   type DisplayListener,
   flipHelp,
   hasWalkers,
@@ -84,6 +85,7 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
     else if (command === "console") console.flip();
     else if (command === "help") flipHelp(intro, keyBar);
     else if (command === "emotes") emotes.flip();
+    else if (command === "begin") intro.hide();
   }
 
   say(text: string): void {
@@ -100,28 +102,33 @@ export class PageDisplay implements ControlsDisplay, LinesDisplay {
   }
 
   setActions(bindings: readonly Binding[]): void {
-    const { controls, keyBar, intro } = this.#page;
+    const { controls, keyBar } = this.#page;
     this.#touchPad.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
     keyBar.hasWalkers = hasWalkers(controls.view?.world);
-    keyBar.define(bindings, controls.inputs.keymap);
+    this.nameControls();
+  }
+
+  /** Names the controls of the device in use, because the device, its keys or the actions changed. */
+  nameControls(): void {
+    const { keyBar, intro } = this.#page;
+    if (this.listener) keyBar.define(this.listener.controls());
     intro.update();
   }
 
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
-    const { controls, hud } = this.#page;
-    const { touching } = controls.devices;
-    const prompt = promptFor(promptedActions(offers, others), controls.inputs.keymap, PROMPTS_MAX);
-    hud.setPrompt(touching ? "" : prompt);
-    if (touching) this.#touchPad.mark(triggersOf(offers), triggersOf(others));
+    const controls = this.listener?.controls();
+    this.#page.hud.setPrompt(promptFor(promptedActions(offers, others), controls, PROMPTS_MAX));
+    if (controls?.device === "touch") this.#touchPad.mark(triggersOf(offers), triggersOf(others));
   }
 
   setCharge(share: number | undefined): void {
     this.#page.hud.setCharge(share);
   }
 
-  setTouching(isTouching: boolean): void {
-    this.#touchPad.show(isTouching);
-    this.#page.intro.update();
+  setDevice(device: DeviceInUse): void {
+    document.body.dataset["device"] = device;
+    this.#touchPad.show(device === "touch");
+    this.nameControls();
   }
 }
 

@@ -173,8 +173,8 @@ export class Viewer implements EventParts {
   }
 
   #applySettings(): void {
-    const { settings, picture, controls, stage, keyBar, intro } = this;
-    const { inputs, actions } = controls;
+    const { settings, picture, controls, stage, display } = this;
+    const { inputs } = controls;
     const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
     picture.applySettings();
     stage.comfort = { walks, turnsSmoothly, narrows };
@@ -183,8 +183,7 @@ export class Viewer implements EventParts {
     inputs.invertLook = settings.invertLook;
     inputs.lookSpeed = settings.lookSpeed;
     inputs.keymap = settings.keymap;
-    keyBar.define(actions.bindings, settings.keymap);
-    intro.update();
+    display.nameControls();
   }
 
   #peopleListPage(): ConstructorParameters<typeof PeopleList>[1] {

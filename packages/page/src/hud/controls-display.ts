@@ -1,6 +1,7 @@
 import type { Emote } from "@nowcast/three/internal";
 import type { Binding } from "nowcast/internal";
 import type { ChatPanel } from "../chat/chat-panel.js";
+import type { DeviceInUse } from "../input/devices.js";
 import type { Command } from "../input/input-collector.js";
 import type { VoiceElements } from "../voice/voice-toggle.js";
 import type { NamedControls } from "./key-hints.js";
@@ -54,6 +55,6 @@ export interface ControlsDisplay {
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void;
   /** Shows the charge of an action, 0 to 1; `undefined` hides it. */
   setCharge(share: number | undefined): void;
-  /** The user changes from touch to other devices, or back. */
-  setTouching(isTouching: boolean): void;
+  /** The user takes another device, whose controls all texts name from now on. */
+  setDevice(device: DeviceInUse): void;
 }

@@ -27,7 +27,7 @@ p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
 .crowd button { padding: 3px 10px; }
 .crowd label { display: block; padding: 3px 0; }
 .crowd .gyroscope { display: none; }
-:host(.touching) .crowd .gyroscope { display: block; }
+:host([data-device=touch]) .crowd .gyroscope { display: block; }
 .crowd li.speaking span { color: #8fe0a8; }
 .crowd input { width: auto; opacity: 1; }
 button[aria-pressed=true] { background: #2a7f86; }
@@ -93,10 +93,11 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .touch button.offered { background: #2a7f86; }
 .touch button.idle { visibility: hidden; }
 .touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }
-:host(.touching) .touch, :host(.touching) .stick-hint { display: grid; }
-:host(.touching) .top .emote, :host(.touching) .emotes kbd, :host(.touching) .intro small { display: none; }
-:host(.touching) .prompts, :host(.touching) .chat:not(.typing) form { display: none; }
-:host(.touching) .chat { max-width: calc(100% - 96px); }
+:host([data-device=touch]) .touch, :host([data-device=touch]) .stick-hint { display: grid; }
+:host([data-device=touch]) .top .emote, :host(:not([data-device=keyboard])) :is(.slots, .emotes) kbd,
+:host([data-device=gamepad]) .intro small, :host([data-device=touch]) .prompts,
+:host(:not([data-device=keyboard])) .chat:not(.typing) form { display: none; }
+:host([data-device=touch]) .chat { max-width: calc(100% - 96px); }
 @container hud (max-width: 600px) { .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }
 @container hud (max-height: 480px) { .stick-hint { bottom: 64px; } .touch { grid-auto-flow: column; align-items: end; }
   .actions { max-width: 36cqw; } .log { max-height: 40px; } .message { font-size: 20px; } }

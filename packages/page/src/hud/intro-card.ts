@@ -1,6 +1,5 @@
 import type { WorldListing } from "nowcast/internal";
-import { UNMOVED } from "../input/keymap.js";
-import type { KeyBar, NamedControls } from "./key-hints.js";
+import { KEYBOARD, type KeyBar, type NamedControls } from "./key-hints.js";
 import { fillStep } from "./step-text.js";
 
 /** The elements of {@link IntroCard}. */
@@ -64,7 +63,7 @@ export class IntroCard {
   /** Shows the current controls, if the card is shown. */
   update(): void {
     if (!this.#described || this.#elements.card.hidden) return;
-    const controls = this.#controls() ?? { bindings: [], keymap: UNMOVED, isTouching: false };
+    const controls = this.#controls() ?? KEYBOARD;
     const { name, goal, how } = this.#described;
     const elements = this.#elements;
     elements.world.textContent = titleOf(name);
@@ -76,7 +75,7 @@ export class IntroCard {
         return item;
       }),
     );
-    elements.touch.hidden = !controls.isTouching;
+    elements.touch.hidden = controls.device !== "touch";
   }
 
   hide(): void {

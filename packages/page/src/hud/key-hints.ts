@@ -1,5 +1,7 @@
 import type { Binding } from "nowcast/internal";
 import type { World } from "nowcast/world";
+import { buttonOf } from "../actions.js";
+import type { DeviceInUse } from "../input/devices.js";
 import { emoteKey } from "../input/keyboard.js";
 import { codeName, codeOf, type Keymap, keyFor, UNMOVED } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
@@ -9,12 +11,52 @@ export function hasWalkers(world: Pick<World, "definition"> | undefined): boolea
   return world?.definition?.kinds.some(({ walker }) => walker !== undefined) ?? true;
 }
 
-/** The controls that sentences of a world name. */
-export interface NamedControls {
-  readonly bindings: readonly Binding[];
+/** The device in use, and what its keys and buttons do. */
+export interface NamedDevice {
+  readonly device: DeviceInUse;
   readonly keymap: Keymap;
-  /** Whether buttons on the screen replace the keys. */
-  readonly isTouching: boolean;
+  /** The triggers of a gamepad's buttons, by their numbers in the standard mapping. */
+  readonly padTriggers: ReadonlyMap<number, string>;
+}
+
+/** The controls that sentences of a world name. */
+export interface NamedControls extends NamedDevice {
+  readonly bindings: readonly Binding[];
+}
+
+/** A keyboard on which no key is moved. */
+export const KEYBOARD: NamedControls = {
+  device: "keyboard",
+  keymap: UNMOVED,
+  padTriggers: new Map(),
+  bindings: [],
+};
+
+/**
+ * The names of an action's controls on the device in use; empty if the device has none. Buttons on a touch screen show their
+ * labels themselves. `mouse` names the buttons of a mouse.
+ */
+export function controlNames(
+  { action, keys }: Binding,
+  { device, keymap, padTriggers }: NamedDevice,
+  mouse: Readonly<Record<"left" | "right", string>> = pageTexts.keys,
+): readonly string[] {
+  if (device === "keyboard")
+    return keys.map((key) => (key === "left" || key === "right" ? mouse[key] : keyName(key, keymap)));
+  const buttons = device === "gamepad" ? [...padTriggers] : [];
+  return buttons.filter(([, trigger]) => trigger === buttonOf(action)).map(([button]) => padButton(button));
+}
+
+/** The label of a gamepad's button. */
+function padButton(button: number): string {
+  return pageTexts.padButtons[button] ?? String(button);
+}
+
+/** The name of a control that is the same in every world, on the device in use. */
+export function movementName(control: "walk" | "run" | "jump", { device, keymap }: NamedDevice): string {
+  if (device === "touch") return pageTexts.touchControls[control];
+  if (device === "gamepad") return pageTexts.padControls[control];
+  return keyName({ walk: "KeyW", run: "ShiftLeft", jump: "Space" }[control], keymap);
 }
 
 /** Keys and their effect. A hint without keys describes an effect of the mouse. */
@@ -23,10 +65,8 @@ export interface KeyHint {
   readonly what: string;
 }
 
-/** The label of an action's key or mouse gesture. `key` may also be the code of a key, such as `ShiftLeft`. */
+/** The label of an action's key. `key` may also be the code of a key, such as `ShiftLeft`. */
 export function keyName(key: string, keymap: Keymap = UNMOVED): string {
-  if (key === "left") return pageTexts.keys.left;
-  if (key === "right") return pageTexts.keys.right;
   return codeName(keyFor(keymap, codeOf(key) ?? key));
 }
 
@@ -38,9 +78,13 @@ export function promptedActions(offers: readonly Binding[], others: readonly Bin
   return [...offers, ...others.filter(({ needs }) => needs !== undefined)];
 }
 
-/** The actions that keys trigger at present, as one line with at most `max` entries. */
-export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED, max = offers.length): string {
-  return keyedActions(offers, keymap)
+/** The present actions that have a key or button on the device in use, as one line with at most `max` entries. */
+export function promptFor(
+  offers: readonly Binding[],
+  device: NamedDevice = KEYBOARD,
+  max = offers.length,
+): string {
+  return keyedActions(offers, device)
     .slice(0, max)
     .map(({ key, label }) => pageTexts.prompt(key, label))
     .join(" · ");
@@ -53,14 +97,19 @@ export interface KeyedAction {
 }
 
 /**
- * The actions that have a key. Actions on consecutive number keys whose labels differ only in a final number become one
+ * The actions that have a key or button on the device in use. Actions on consecutive number keys whose labels differ only in a final number become one
  * entry: "Slot 1" to "Slot 4" on the keys 1 to 4 are "Slot" on "1–4".
  */
-export function keyedActions(bindings: readonly Binding[], keymap: Keymap = UNMOVED): readonly KeyedAction[] {
+export function keyedActions(
+  bindings: readonly Binding[],
+  device: NamedDevice = KEYBOARD,
+): readonly KeyedAction[] {
   const rows: { first: KeyedAction; last: KeyedAction }[] = [];
-  for (const { keys, label, charge } of bindings) {
-    if (keys.length === 0) continue;
-    const name = pageTexts.orKey(keys.map((key) => keyName(key, keymap)));
+  for (const binding of bindings) {
+    const { label, charge } = binding;
+    const names = controlNames(binding, device);
+    if (names.length === 0) continue;
+    const name = pageTexts.orKey(names);
     const action = { key: charge ? pageTexts.hold(name) : name, label };
     const row = rows.at(-1);
     if (row && isNext(row.last, action)) row.last = action;
@@ -85,31 +134,36 @@ function unnumbered({ key, label }: KeyedAction): string | undefined {
 
 /**
  * The controls for movement, for this world's actions, and for the page: the gesture key, and `more`. A world without
- * walkers gives the keys of running and jumping a meaning of its own, or none, which its card explains.
+ * walkers gives the keys of running and jumping a meaning of its own, or none, which its card explains. A touch screen has
+ * buttons instead.
  */
 export function keyHints(
-  bindings: readonly Binding[],
-  keymap: Keymap = UNMOVED,
+  controls: NamedControls,
   hasWalkers = true,
   more: readonly KeyHint[] = [],
 ): readonly KeyHint[] {
-  const { enter } = pageTexts.keys;
+  const { device, keymap, bindings } = controls;
+  if (device === "touch") return [];
   const named = (code: string): string => codeName(keyFor(keymap, code));
-  const actions = keyedActions(bindings, keymap).map(({ key, label }) => ({ keys: [key], what: label }));
+  const walk = hasWalkers ? pageTexts.walk : pageTexts.moveHint;
   const gaits = [
-    { keys: [named("ShiftLeft")], what: pageTexts.run },
-    { keys: [named("Space")], what: pageTexts.jumpHint },
+    { keys: [movementName("run", controls)], what: pageTexts.run },
+    { keys: [movementName("jump", controls)], what: pageTexts.jumpHint },
   ];
-  return [
-    {
-      keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named),
-      what: hasWalkers ? pageTexts.walk : pageTexts.moveHint,
-    },
+  const acts = [
     ...(hasWalkers ? gaits : []),
-    ...actions,
+    ...keyedActions(bindings, controls).map(({ key, label }) => ({ keys: [key], what: label })),
+  ];
+  if (device === "gamepad") {
+    const { left, right } = pageTexts.padSticks;
+    return [{ keys: [left], what: walk }, ...acts, { keys: [right], what: pageTexts.padLookHint }];
+  }
+  return [
+    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: walk },
+    ...acts,
     ...(hasWalkers ? emoteHints(bindings, keymap) : []),
     ...more,
-    { keys: [enter], what: pageTexts.chatHint },
+    { keys: [pageTexts.keys.enter], what: pageTexts.chatHint },
     { keys: [], what: pageTexts.lookHint },
   ];
 }
@@ -130,16 +184,13 @@ function emoteHints(bindings: readonly Binding[], keymap: Keymap): readonly KeyH
 }
 
 /** The answer of a page to `/help` in the chat. */
-export function helpLines(
-  { bindings, keymap, isTouching }: NamedControls,
-  hasWalkers: boolean,
-): readonly string[] {
-  if (isTouching) {
-    const buttons = bindings.map(({ label }) => label).join(", ");
+export function helpLines(controls: NamedControls, hasWalkers: boolean): readonly string[] {
+  if (controls.device === "touch") {
+    const buttons = controls.bindings.map(({ label }) => label).join(", ");
     const actions = buttons === "" ? [] : [pageTexts.helpTouch(buttons)];
     return [pageTexts.introTouch, ...actions, pageTexts.helpChat];
   }
-  const hints = keyHints(bindings, keymap, hasWalkers);
+  const hints = keyHints(controls, hasWalkers);
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [pageTexts.helpKeys(keys), pageTexts.helpKeyboard, pageTexts.helpPage, pageTexts.helpChat];
 }
@@ -179,10 +230,10 @@ export class KeyBar {
     this.#toggle.setAttribute("aria-pressed", String(isVisible));
   }
 
-  /** Shows the keys of a world's actions, with the keys that the user moved. */
-  define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, more?: readonly KeyHint[]): void {
+  /** Shows the controls of a world's actions on the device in use. */
+  define(controls: NamedControls, more?: readonly KeyHint[]): void {
     this.#bar.replaceChildren(
-      ...keyHints(bindings, keymap, this.hasWalkers, more).map(({ keys, what }) => {
+      ...keyHints(controls, this.hasWalkers, more).map(({ keys, what }) => {
         const hint = document.createElement("span");
         for (const key of keys) {
           const cap = document.createElement("kbd");

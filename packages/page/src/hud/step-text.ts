@@ -1,30 +1,23 @@
-import type { Keymap } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
-import { keyName, type NamedControls } from "./key-hints.js";
+import { controlNames, movementName, type NamedControls } from "./key-hints.js";
 
 const PLACE = /\{([a-z_][a-z0-9_]*)\}/g;
 
 /**
- * Replaces action names in braces by controls: for `{kick}`, the key or the touch button. `{run}` and `{jump}` name the
- * page's own controls, unless the world has actions with these names. The name of an unknown action stays, without braces.
+ * Replaces action names in braces by controls of the device in use: for `{kick}`, the key or the button. `{walk}`, `{run}` and
+ * `{jump}` name the page's own controls, unless the world has actions with these names. The name of an unknown action stays,
+ * without braces.
  */
 export function fillStep(sentence: string, controls: NamedControls): string {
   return sentence.replace(PLACE, (_, name: string) => controlOf(name, controls));
 }
 
-function controlOf(name: string, { bindings, keymap, isTouching }: NamedControls): string {
-  const binding = bindings.find(({ action }) => action === name);
+function controlOf(name: string, controls: NamedControls): string {
+  const binding = controls.bindings.find(({ action }) => action === name);
   if (binding !== undefined) {
-    if (isTouching || binding.keys.length === 0) return pageTexts.button(binding.label);
-    return pageTexts.eitherKey(binding.keys.map((key) => nameInSentence(key, keymap)));
+    const names = controlNames(binding, controls, pageTexts.mouseButtons);
+    return names.length === 0 ? pageTexts.button(binding.label) : pageTexts.eitherKey(names);
   }
-  if (name === "run") return isTouching ? pageTexts.touchControls.run : keyName("ShiftLeft", keymap);
-  if (name === "jump") return isTouching ? pageTexts.touchControls.jump : keyName("Space", keymap);
+  if (name === "walk" || name === "run" || name === "jump") return movementName(name, controls);
   return name.replaceAll("_", " ");
-}
-
-function nameInSentence(key: string, keymap: Keymap): string {
-  if (key === "left") return pageTexts.mouseButtons.left;
-  if (key === "right") return pageTexts.mouseButtons.right;
-  return keyName(key, keymap);
 }

@@ -1,11 +1,10 @@
+import { isSlot } from "../actions.js";
+
 /** A button on the screen for one action. */
 export interface TouchButton {
   readonly trigger: string;
   readonly label: string;
 }
-
-/** The buttons of actions that choose a slot, as `@nowcast/inventory` names them. */
-const SLOT = /^button slot_\d$/;
 
 /** Receives the presses of buttons on the screen. */
 export interface TouchButtonListener {
@@ -27,7 +26,7 @@ export class TouchButtons {
   offer(buttons: readonly TouchButton[]): void {
     // The slots have a row of their own.
     const elements = buttons
-      .filter(({ trigger }) => !SLOT.test(trigger))
+      .filter(({ trigger }) => !isSlot(trigger))
       .map(({ trigger, label }) => {
         const button = document.createElement("button");
         button.type = "button";

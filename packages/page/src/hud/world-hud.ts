@@ -2,6 +2,7 @@ import { type Binding, worldsOf } from "nowcast/internal";
 import type { World } from "nowcast/world";
 import { buttonOf } from "../actions.js";
 import { ChatPanel } from "../chat/chat-panel.js";
+import type { DeviceInUse } from "../input/devices.js";
 import type { Command } from "../input/input-collector.js";
 import { peopleIn } from "../people.js";
 import { pageTexts } from "../texts.js";
@@ -13,7 +14,7 @@ import { EmoteMenu } from "./emote-menu.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
 import { flipHelp, IntroCard } from "./intro-card.js";
-import { hasWalkers, KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
+import { hasWalkers, KEYBOARD, KeyBar, keyedActions, lookHints, promptedActions } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
 import { wordOf } from "./screen-text.js";
 import { ScreenTexts } from "./screen-texts.js";
@@ -207,6 +208,7 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     if (command === "chat") this.chat.open();
     else if (command === "help") flipHelp(this.#intro, this.#keys);
     else if (command === "emotes") this.#emotes.flip();
+    else if (command === "begin") this.#intro.hide();
   }
 
   /** The label of an action. */
@@ -226,20 +228,19 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     const hasEmotes = kinds.some(({ attributes }) => attributes.some(({ name }) => name === "emote"));
     for (const toggle of this.#emoteToggles) toggle.hidden = !hasEmotes;
     this.#keys.hasWalkers = hasWalkers(this.#world);
-    const keymap = this.listener?.controls().keymap;
-    this.#keys.define(bindings, keymap, lookHints(keymap));
-    this.#intro.update();
+    this.#nameControls();
     this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
   }
 
   /** Shows the actions that can be done now: those with a target before the others. */
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
     const shown = promptedActions(offers, others);
-    const text = [...offers, ...others].map(({ action }) => action).join(" ");
+    const controls = this.listener?.controls();
+    const text = [controls?.device, ...[...offers, ...others].map(({ action }) => action)].join(" ");
     if (text === this.#promptText) return;
     this.#promptText = text;
     this.#prompts.replaceChildren(
-      ...keyedActions(shown, this.listener?.controls().keymap).map(({ key, label }) => keyLine(key, label)),
+      ...keyedActions(shown, controls).map(({ key, label }) => keyLine(key, label)),
     );
     this.#buttons.mark(triggersOf(offers), triggersOf(others));
   }
@@ -279,9 +280,15 @@ export class WorldHud implements ControlsDisplay, LinesDisplay {
     followLines(world, this, signal);
   }
 
-  /** Buttons to touch show their actions themselves, so there are no prompts for keys beside them. */
-  setTouching(isTouching: boolean): void {
-    this.element.classList.toggle("touching", isTouching);
+  /** Names the controls of this device from now on. */
+  setDevice(device: DeviceInUse): void {
+    this.element.dataset["device"] = device;
+    this.#nameControls();
+  }
+
+  #nameControls(): void {
+    const controls = this.listener?.controls() ?? KEYBOARD;
+    this.#keys.define(controls, lookHints(controls.keymap));
     this.#intro.update();
   }
 

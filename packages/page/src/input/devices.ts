@@ -8,19 +8,22 @@ import { Touch } from "./touch.js";
 /** Speed at which keys turn the camera, in radians a second. */
 const TURN_PER_SECOND = 2.2;
 
+/** The device that a player used last: a keyboard or mouse, a touch screen, or a gamepad. */
+export type DeviceInUse = "keyboard" | "touch" | "gamepad";
+
 /** Keyboard, mouse, touch screen and gamepads of a page, whose input an {@link InputCollector} sums up. */
 export class Devices {
   /** Called with the name of a gamepad whose buttons this page does not know. */
   onUnknownPad: ((name: string) => void) | undefined;
-  /** Called when the user changes from touch to other devices, or back. */
-  onTouching: (() => void) | undefined;
+  /** Called when the user takes another device. */
+  onChange: (() => void) | undefined;
   readonly #inputs: InputCollector;
   readonly #keyboard: Keyboard;
   readonly #mouse: Mouse;
   readonly #gamepad: GamepadInput;
   readonly #touch: Touch;
   readonly #abort = new AbortController();
-  #isTouching = window.matchMedia("(pointer: coarse)").matches;
+  #inUse: DeviceInUse = window.matchMedia("(pointer: coarse)").matches ? "touch" : "keyboard";
 
   /** `stick` and `knob` show the stick under a thumb. If they are omitted, the stick works but is not drawn. */
   constructor(
@@ -30,24 +33,30 @@ export class Devices {
     knob: HTMLElement = document.createElement("div"),
   ) {
     this.#inputs = inputs;
-    this.#keyboard = new Keyboard(inputs);
+    this.#keyboard = new Keyboard(inputs, () => this.#use("keyboard"));
     this.#mouse = new Mouse(canvas, inputs);
     const { signal } = this.#abort;
-    this.#gamepad = new GamepadInput(inputs, signal, (name) => this.onUnknownPad?.(name));
+    this.#gamepad = new GamepadInput(inputs, signal, {
+      unknown: (name) => this.onUnknownPad?.(name),
+      used: () => this.#usePad(),
+    });
     this.#touch = new Touch(canvas, inputs, stick, knob);
-    window.addEventListener("pointerdown", (event) => this.#noteTouch(event), { capture: true, signal });
+    const press = ({ pointerType }: PointerEvent): void =>
+      this.#use(pointerType === "touch" ? "touch" : "keyboard");
+    window.addEventListener("pointerdown", press, { capture: true, signal });
   }
 
-  /** Whether the last press was by touch; at first, whether the device has a touch screen as its main pointer. */
-  get touching(): boolean {
-    return this.#isTouching;
+  /** The device of the last press; at first, touch if a touch screen is the main pointer. All texts name its controls. */
+  get inUse(): DeviceInUse {
+    return this.#inUse;
   }
 
   /**
    * The mouse's position in the window, or that of a finger that draws; `undefined` means the middle of the picture.
    */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
-    return this.#isTouching ? this.#touch.pointer : this.#mouse.pointer;
+    if (this.#inUse === "gamepad") return undefined;
+    return this.#inUse === "touch" ? this.#touch.pointer : this.#mouse.pointer;
   }
 
   /** Reads the devices that send no events. Call it once a frame. */
@@ -77,9 +86,15 @@ export class Devices {
     this.#keyboard.dispose();
   }
 
-  #noteTouch({ pointerType }: PointerEvent): void {
-    if ((pointerType === "touch") === this.#isTouching) return;
-    this.#isTouching = !this.#isTouching;
-    this.onTouching?.();
+  #use(device: DeviceInUse): void {
+    if (device === this.#inUse) return;
+    this.#inUse = device;
+    this.onChange?.();
+  }
+
+  /** The press that takes a gamepad changes the texts of the card, and the next one closes it. */
+  #usePad(): void {
+    if (this.#inUse === "gamepad") this.#inputs.do("begin");
+    else this.#use("gamepad");
   }
 }

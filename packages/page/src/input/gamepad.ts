@@ -1,7 +1,18 @@
+import { isSlot } from "../actions.js";
 import type { InputCollector } from "./input-collector.js";
 
 const DEAD = 0.15;
 const LOOK_PER_SECOND = 2.6;
+/** A stick that is moved farther is in use: worn sticks rest beside their middle. */
+const USED = 0.5;
+
+/** Receives the events of gamepads. */
+interface GamepadListener {
+  /** A gamepad whose buttons this page does not know was connected. */
+  unknown(name: string): void;
+  /** A button was pressed, or a stick was moved, on a gamepad that was at rest. */
+  used(): void;
+}
 
 /**
  * The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the other buttons are the
@@ -13,14 +24,16 @@ export class GamepadInput {
   #connected = false;
   /** The place of the used gamepad in the browser's list. */
   #used: number | undefined;
+  #isAtRest = true;
   readonly #inputs: InputCollector;
+  readonly #listener: GamepadListener;
 
-  /** `onUnknown` is called with the name of a gamepad whose buttons this page does not know. */
-  constructor(inputs: InputCollector, signal: AbortSignal, onUnknown: (name: string) => void) {
+  constructor(inputs: InputCollector, signal: AbortSignal, listener: GamepadListener) {
     this.#inputs = inputs;
+    this.#listener = listener;
     const connect = ({ gamepad }: GamepadEvent): void => {
       this.#connected = true;
-      if (gamepad.mapping !== "standard") onUnknown(gamepad.id);
+      if (gamepad.mapping !== "standard") listener.unknown(gamepad.id);
     };
     window.addEventListener("gamepadconnected", connect, { signal });
   }
@@ -29,6 +42,9 @@ export class GamepadInput {
     // Each query makes the browser allocate a list, so gamepads are queried only after one has connected.
     if (!this.#connected) return;
     const pad = this.#choose(navigator.getGamepads?.() ?? []);
+    const isAtRest = !pad || !isUsed(pad, USED);
+    if (this.#isAtRest && !isAtRest) this.#listener.used();
+    this.#isAtRest = isAtRest;
     const { gamepad } = this.#inputs;
     gamepad.right = pad ? axis(pad, 0) : 0;
     gamepad.forward = pad ? -axis(pad, 1) : 0;
@@ -53,30 +69,43 @@ export class GamepadInput {
   #choose(pads: readonly (Gamepad | null)[]): Gamepad | undefined {
     const known = pads.filter((pad): pad is Gamepad => pad?.connected === true && pad.mapping === "standard");
     const last = known.find(({ index }) => index === this.#used);
-    const pad = last && isUsed(last) ? last : (known.find(isUsed) ?? last ?? known[0]);
+    const pad = last && isUsed(last) ? last : (known.find((pad) => isUsed(pad)) ?? last ?? known[0]);
     this.#used = pad?.index;
     return pad;
   }
 }
 
+const TRIGGERS = [7, 6];
+const BUTTONS = [2, 3, 5, 4];
+const CROSS = [12, 15, 13, 14];
+
 /**
- * Assigns a gamepad's free buttons to actions: triggers to actions that are charged, and the other buttons to
- * the other actions.
+ * Assigns a gamepad's free buttons to actions: triggers to actions that are charged, the cross to slots, and the other
+ * buttons to the other actions. Actions that find none of these take those that are left.
  */
 export function shareOutButtons(
   actions: readonly { readonly trigger: string; readonly isCharged: boolean }[],
 ): ReadonlyMap<number, string> {
-  const free = { charged: [7, 6], others: [2, 3, 5, 4] };
+  const [charged, others, slots] = [
+    actions.filter(({ isCharged }) => isCharged),
+    actions.filter(({ isCharged, trigger }) => !isCharged && !isSlot(trigger)),
+    actions.filter(({ isCharged, trigger }) => !isCharged && isSlot(trigger)),
+  ];
   const shared = new Map<number, string>();
-  for (const { trigger, isCharged } of actions) {
-    const button = isCharged ? (free.charged.shift() ?? free.others.shift()) : free.others.shift();
-    if (button !== undefined) shared.set(button, trigger);
-  }
+  const give = (to: typeof actions, buttons: readonly number[]): void => {
+    for (const { trigger } of to) {
+      const button = buttons.find((button) => !shared.has(button));
+      if (button !== undefined) shared.set(button, trigger);
+    }
+  };
+  give(charged, [...TRIGGERS, ...BUTTONS]);
+  give(others, [...BUTTONS, ...TRIGGERS, ...CROSS]);
+  give(slots, CROSS);
   return shared;
 }
 
-function isUsed(pad: Gamepad): boolean {
-  return pad.buttons.some(({ pressed }) => pressed) || pad.axes.some((value) => Math.abs(value) >= DEAD);
+function isUsed(pad: Gamepad, least = DEAD): boolean {
+  return pad.buttons.some(({ pressed }) => pressed) || pad.axes.some((value) => Math.abs(value) >= least);
 }
 
 function axis(pad: Gamepad, index: number): number {

@@ -12,7 +12,7 @@ export interface Input extends MovementInput {
 }
 
 /** Commands of the page itself, which are the same in every world. */
-export type Command = "chat" | "hud" | "console" | "help" | "emotes" | "escape";
+export type Command = "chat" | "hud" | "console" | "help" | "emotes" | "escape" | "begin";
 
 /** Receives commands and triggers. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface InputListener {

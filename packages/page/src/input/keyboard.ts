@@ -28,10 +28,13 @@ const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 export class Keyboard {
   readonly #down = new Set<string>();
   readonly #inputs: InputCollector;
+  readonly #onUse: () => void;
   readonly #abort = new AbortController();
 
-  constructor(inputs: InputCollector) {
+  /** `onUse` is called for each key that is pressed outside of fields for text. */
+  constructor(inputs: InputCollector, onUse: () => void = () => undefined) {
     this.#inputs = inputs;
+    this.#onUse = onUse;
     const { signal } = this.#abort;
     window.addEventListener("keydown", (event) => this.#press(event), { signal });
     window.addEventListener("keyup", (event) => this.#lift(event), { signal });
@@ -62,6 +65,7 @@ export class Keyboard {
 
   #press(event: KeyboardEvent): void {
     if (isTyping(event.composedPath()[0] ?? null) || event.ctrlKey || event.metaKey || event.altKey) return;
+    this.#onUse();
     const code = this.#inputs.keymap.get(event.code) ?? event.code;
     if (event.code === "Escape") this.#inputs.do("escape");
     // If a button has the focus, Space and Enter press it.

@@ -38,7 +38,6 @@ export class TouchPad {
 
   show(touching: boolean): void {
     this.#pad.hidden = !touching;
-    document.body.classList.toggle("touching", touching);
     this.#canvas.setAttribute("aria-label", touching ? words.canvasTouch : words.canvas);
   }
 
