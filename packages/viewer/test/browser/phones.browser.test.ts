@@ -11,8 +11,8 @@ import { layoutOf } from "./layout.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
-const ALL_WORLDS = ["capture-the-flag", "shop", "gallery", "playground"] as const;
-/** The short form has the world with most buttons, and a world with panels. */
+const ALL_WORLDS = ["capture-the-flag", "builders", "shop", "gallery", "playground"] as const;
+/** The short form has the world with most buttons, and a world with slots. */
 const WORLDS = isLong ? ALL_WORLDS : ALL_WORLDS.slice(0, 2);
 const PHONE = [
   { width: 390, height: 844 },
@@ -49,6 +49,7 @@ const PARTS = [
   "#world-prompt",
   "#prompt",
   "#charge",
+  "#slots button",
   "#chat-log li",
   "#chat-form",
   "#hints",
