@@ -5,7 +5,7 @@ export type { ChatElements } from "./chat/chat-panel.js";
 export { copyText } from "./dom.js";
 export type { Ending } from "./hud/close-reason.js";
 export type { ControlsDisplay, DisplayListener } from "./hud/controls-display.js";
-export type { HighlightElements } from "./hud/highlights.js";
+export { Hud, type HudElements } from "./hud/hud.js";
 export { flipHelp, type IntroElements, titleOf } from "./hud/intro-card.js";
 export { hasWalkers, promptedActions } from "./hud/key-hints.js";
 export type { PeopleElements } from "./hud/people-list.js";

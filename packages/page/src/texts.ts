@@ -13,8 +13,6 @@ export const pageTexts = {
   lookHint: "drag to look",
   chatHint: "chat",
   emotesHint: "gestures",
-  turnHint: "turn",
-  tiltHint: "look up and down",
   keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
   slot: (key: string, label: string, count: number) =>
     `Slot ${key}: ${label === "" ? "empty" : label}${count > 1 ? `, ${count}` : ""}`,
@@ -52,6 +50,7 @@ export const pageTexts = {
   say: "Say something",
   pressToChat: "Press Enter to chat",
   jump: "Jump",
+  charge: "How much of it",
   stick: "Walk: press the left half of the picture and move the finger",
   onlyYou: "only you",
   people: (count: number) => `${count} people`,

@@ -100,18 +100,13 @@ it("names a gamepad whose buttons are not known, and does not use it", () => {
   expect([unknown, inputs.gamepad.forward]).toEqual([["pad 0"], 0]);
 });
 
-it("gives triggers to charged actions, the cross to slots, and a button to every other action", () => {
+it("gives triggers to charged actions, the cross to slots, and the first free button to every other action", () => {
   const slots = [1, 2, 3, 4, 5].map((number) => `button slot_${number}`);
-  const names = [...slots, "button use_item", "button throw"];
-  const shared = shareOutButtons(
-    names.map((trigger) => ({ trigger, isCharged: trigger === "button throw" })),
-  );
-  expect([...shared]).toEqual([
-    [7, "button throw"],
-    [2, "button use_item"],
-    [12, "button slot_1"],
-    [15, "button slot_2"],
-    [13, "button slot_3"],
-    [14, "button slot_4"],
-  ]);
+  const names = [...slots, "throw", "grab", "wave", "sit", "sing", "dance"];
+  const shared = shareOutButtons(names.map((trigger) => ({ trigger, isCharged: trigger === "throw" })));
+  const others = ["grab", "wave", "sit", "sing", "dance"];
+  expect(shared.get(7)).toBe("throw");
+  expect([2, 3, 5, 4, 6].map((button) => shared.get(button))).toEqual(others);
+  expect([12, 15, 13, 14].map((button) => shared.get(button))).toEqual(slots.slice(0, 4));
+  expect(shared.size).toBe(10);
 });

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { shareOutButtons } from "../src/input/gamepad.js";
 import { InputCollector, type InputListener } from "../src/input/input-collector.js";
 import { readStick } from "../src/input/stick.js";
 
@@ -53,15 +52,4 @@ it("inverts looking up and down only if set", () => {
   inputs.invertLook = true;
   inputs.look(0, 10, 0.01);
   expect(inputs.lookPitch).toBeCloseTo(-0.1);
-});
-
-it("gives a gamepad's triggers to charged actions, and its other buttons to the rest, as far as they suffice", () => {
-  const actions = ["kick", "grab", "wave", "sit", "sing", "dance"].map((trigger) => ({
-    trigger,
-    isCharged: trigger === "kick",
-  }));
-  const buttons = shareOutButtons(actions);
-  expect(buttons.get(7)).toBe("kick");
-  expect([2, 3, 5, 4].map((button) => buttons.get(button))).toEqual(["grab", "wave", "sit", "sing"]);
-  expect(buttons.size).toBe(5);
 });

@@ -4,11 +4,11 @@ import type { Viewer } from "./viewer.js";
 
 /** The steps of a frame, in order. `WorldStage.drawFrame` lists those of the world. */
 function runFrame(viewer: Viewer, frame: Frame): void {
-  const { appearance, backdrop, controls, picture, stage } = viewer;
+  const { appearance, backdrop, controls, hud, picture, stage } = viewer;
   appearance.update();
   if (!controls.view) backdrop.animate(frame.seconds, stage);
   stage.drawFrame(frame);
-  updateFigures(viewer, frame.frameMs);
+  if (controls.view) hud.animate(frame.frameMs, controls.view.world);
   // The resolution is not changed in a headset: a headset keeps the frame rate by other means, and a change of
   // resolution would be visible.
   if (!controls.headset) picture.governResolution(frame.frameMs);
@@ -17,14 +17,4 @@ function runFrame(viewer: Viewer, frame: Frame): void {
 /** Draws frames as long as the page is open. */
 export function startFrameLoop(viewer: Viewer): void {
   startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
-}
-
-function updateFigures(viewer: Viewer, frameMs: number): void {
-  const { controls, screens, hud, past, figures } = viewer;
-  const world = controls.view?.world;
-  if (!world) return;
-  screens.update(world.screen);
-  hud.connection.update(world.status, world.connection);
-  past.animate(performance.now());
-  figures.update(frameMs, world);
 }

@@ -84,8 +84,8 @@ function main(): void {
       // It is removed here, because it would be shown again after a reconnect.
       if (welcomedRoom === entered) return;
       welcomedRoom = entered;
-      if (address.at === undefined) void introduce(viewer, world);
-      if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
+      if (address.at === undefined) void viewer.hud.introduce(world);
+      if (askedRoom !== undefined) viewer.hud.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
       askedRoom = undefined;
     },
     present: () => window.location.assign(withoutMoment(window.location.search)),
@@ -140,14 +140,6 @@ function main(): void {
   } else {
     start.show(settings.name, room);
   }
-}
-
-/** Shows the goal and the first steps of a world. */
-async function introduce({ intro, view }: Viewer, world: string): Promise<void> {
-  const worlds = await fetchWorlds();
-  if (view === undefined || view.world.status === "closed") return;
-  intro.define(worlds.find(({ name }) => name === world));
-  intro.show();
 }
 
 /** Without graphics there is no client: shows the missing feature and a remedy on the start screen. */

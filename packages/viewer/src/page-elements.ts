@@ -1,80 +1,63 @@
 /** The elements of `index.html` for the parts of `@nowcast/page`. */
-import type {
-  ChatElements,
-  HighlightElements,
-  IntroElements,
-  PeopleElements,
-  ScreenElements,
-  VoiceElements,
-} from "@nowcast/page/internal";
+import type { HudElements } from "@nowcast/page/internal";
 import { element } from "./dom.js";
 
-export function chatElements(): ChatElements {
+export function hudElements(): HudElements {
+  const help = element("help-toggle", HTMLButtonElement);
   return {
-    panel: element("chat", HTMLElement),
-    log: element("chat-log", HTMLOListElement),
-    form: element("chat-form", HTMLFormElement),
-    input: element("chat-input", HTMLInputElement),
+    root: document.body,
+    stick: element("stick", HTMLElement),
+    knob: element("knob", HTMLElement),
+    voice: {
+      toggle: element("set-voice", HTMLInputElement),
+      microphone: element("microphone", HTMLButtonElement),
+      list: element("voice-people", HTMLUListElement),
+    },
+    gyroscope: element("set-gyroscope", HTMLInputElement),
+    screens: {
+      board: element("board", HTMLElement),
+      score: element("score", HTMLElement),
+      clock: element("clock", HTMLElement),
+      message: element("message", HTMLElement),
+      prompt: element("world-prompt", HTMLElement),
+      list: element("screen-list", HTMLElement),
+      slots: element("slots", HTMLElement),
+    },
+    chat: {
+      panel: element("chat", HTMLElement),
+      log: element("chat-log", HTMLOListElement),
+      form: element("chat-form", HTMLFormElement),
+      input: element("chat-input", HTMLInputElement),
+    },
+    people: {
+      panel: element("people", HTMLElement),
+      list: element("people-list", HTMLUListElement),
+      toggle: element("place", HTMLButtonElement),
+      link: element("people-link", HTMLButtonElement),
+    },
+    count: element("place-people", HTMLElement),
+    highlights: { banner: element("world-banner", HTMLElement), flash: element("flash", HTMLElement) },
+    keys: { bar: element("hints", HTMLElement), toggle: help },
+    intro: {
+      card: element("intro", HTMLElement),
+      world: element("intro-world", HTMLElement),
+      goal: element("intro-goal", HTMLElement),
+      how: element("intro-how", HTMLUListElement),
+      touch: element("intro-touch", HTMLElement),
+      close: element("intro-close", HTMLButtonElement),
+      help,
+    },
+    emotes: element("emotes", HTMLElement),
+    emoteToggles: ["emote-toggle", "touch-emote"].map((id) => element(id, HTMLButtonElement)),
+    banner: element("banner", HTMLElement),
+    otherRoom: element("banner-other", HTMLButtonElement),
+    notice: element("notice", HTMLElement),
+    prompt: element("prompt", HTMLElement),
+    charge: element("charge", HTMLElement),
+    touch: {
+      actions: element("touch-actions", HTMLElement),
+      jump: element("touch-jump", HTMLElement),
+      chat: element("touch-chat", HTMLElement),
+    },
   };
-}
-
-export function highlightElements(): HighlightElements {
-  return { banner: element("world-banner", HTMLElement), flash: element("flash", HTMLElement) };
-}
-
-export function emoteElements(): [HTMLElement, readonly HTMLElement[]] {
-  return [element("emotes", HTMLElement), emoteToggles()];
-}
-
-function emoteToggles(): readonly HTMLElement[] {
-  return [element("emote-toggle", HTMLButtonElement), element("touch-emote", HTMLButtonElement)];
-}
-
-export function introElements(): IntroElements {
-  return {
-    card: element("intro", HTMLElement),
-    world: element("intro-world", HTMLElement),
-    goal: element("intro-goal", HTMLElement),
-    how: element("intro-how", HTMLUListElement),
-    touch: element("intro-touch", HTMLElement),
-    close: element("intro-close", HTMLButtonElement),
-    help: element("help-toggle", HTMLButtonElement),
-  };
-}
-
-export function keyBarElements(): { readonly bar: HTMLElement; readonly toggle: HTMLButtonElement } {
-  return { bar: element("hints", HTMLElement), toggle: element("help-toggle", HTMLButtonElement) };
-}
-
-export function peopleElements(): PeopleElements {
-  return {
-    panel: element("people", HTMLElement),
-    list: element("people-list", HTMLUListElement),
-    toggle: element("place", HTMLButtonElement),
-    link: element("people-link", HTMLButtonElement),
-  };
-}
-
-export function screenElements(): ScreenElements {
-  return {
-    board: element("board", HTMLElement),
-    score: element("score", HTMLElement),
-    clock: element("clock", HTMLElement),
-    message: element("message", HTMLElement),
-    prompt: element("world-prompt", HTMLElement),
-    list: element("screen-list", HTMLElement),
-    slots: element("slots", HTMLElement),
-  };
-}
-
-export function voiceElements(): VoiceElements {
-  return {
-    toggle: element("set-voice", HTMLInputElement),
-    microphone: element("microphone", HTMLButtonElement),
-    list: element("voice-people", HTMLUListElement),
-  };
-}
-
-export function stickElements(): [HTMLElement, HTMLElement] {
-  return [element("stick", HTMLElement), element("knob", HTMLElement)];
 }

@@ -1,66 +1,31 @@
-import {
-  ChatPanel,
-  EmoteMenu,
-  Highlights,
-  IntroCard,
-  KeyBar,
-  PeopleList,
-  ScreenTexts,
-  type WorldControls,
-} from "@nowcast/page";
-import { flipHelp, joinInBrowser, Portals, WorldStage } from "@nowcast/page/internal";
+import type { WorldControls } from "@nowcast/page";
+import { joinInBrowser, Portals, WorldStage } from "@nowcast/page/internal";
 import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
 import { Appearance } from "./avatar/appearance.js";
 import { element } from "./dom.js";
-import { Figures } from "./hud/figures.js";
-import { Hud } from "./hud/hud.js";
-import { PastPanel } from "./hud/past-panel.js";
-import { RulesConsole } from "./hud/rules-console.js";
+import { PageHud } from "./hud/page-hud.js";
 import type { PageAddress } from "./page-address.js";
-import { PageDisplay } from "./page-display.js";
-import * as elements from "./page-elements.js";
 import { Picture } from "./scene/picture.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
 import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
-import { words } from "./words.js";
-import { clearWorld, type EventParts, WorldEvents } from "./world-events.js";
 
 /** The options of a join, from the page's address. */
 type Entry = Pick<PageAddress, "carrier" | "token">;
 
 /** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
-export class Viewer implements EventParts {
+export class Viewer {
   readonly settings: Settings;
   readonly picture: Picture;
   readonly stage: WorldStage;
   readonly scene: WorldScene;
   readonly controls: WorldControls;
-  readonly display: PageDisplay;
   readonly appearance = new Appearance(this);
-  readonly emotes = new EmoteMenu(...elements.emoteElements(), (emote) => this.controls.emote(emote));
-  readonly hud: Hud;
-  readonly figures = new Figures((visible) => this.change({ hud: visible }));
-  readonly peopleList = new PeopleList(elements.peopleElements(), this.#peopleListPage());
-  readonly highlights = new Highlights(elements.highlightElements());
-  readonly chat: ChatPanel;
-  readonly keyBar = new KeyBar(
-    elements.keyBarElements(),
-    (keys) => this.change({ keys }),
-    () => flipHelp(this.intro, this.keyBar),
-  );
-  readonly intro = new IntroCard(elements.introElements(), () => this.display.listener?.controls());
-  readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
-  readonly screens = new ScreenTexts(elements.screenElements(), (key) => {
-    this.controls.inputs.press(key);
-    this.controls.inputs.lift(key);
-  });
-  readonly past: PastPanel;
+  readonly hud: PageHud;
   readonly backdrop: Backdrop;
   listener: ViewerListener = NO_LISTENER;
   readonly #portals = new Portals((room) => this.listener.sentTo(room));
-  readonly #events = new WorldEvents(this);
   #address = "";
   #entry: Entry | undefined;
   #left = new AbortController();
@@ -68,24 +33,17 @@ export class Viewer implements EventParts {
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
     this.settings = settings;
     this.picture = new Picture(canvas, settings);
-    this.hud = new Hud(canvas, {
+    this.hud = new PageHud(canvas, {
       joinAgain: () => this.#join(),
       anotherRoom: () => this.listener.anotherRoom(),
-    });
-    this.chat = new ChatPanel(
-      elements.chatElements(),
-      (text) => this.display.listener?.say(text),
-      () => canvas.focus({ preventScroll: true }),
-    );
-    this.past = new PastPanel({
-      say: (line) => this.view?.world.chat(line),
+      change: (changes) => this.change(changes),
+      welcomed: (room, world) => this.listener.welcomed(room, world),
       moved: (atMs) => this.listener.momentShown(new Date(atMs).toISOString()),
       leave: () => this.listener.present(),
     });
-    this.display = new PageDisplay(this, canvas);
     const { renderer, detail } = this.picture;
     this.stage = new WorldStage({
-      ...{ renderer, detail, hud: this.display, iceServers, panels: document.body },
+      ...{ renderer, detail, hud: this.hud, iceServers, panels: document.body },
       labels: element("labels", HTMLElement),
     });
     this.scene = this.stage.drawn;
@@ -104,10 +62,9 @@ export class Viewer implements EventParts {
   /** Enters a world, or enters it again with other options. */
   enter(address: string, room: string, shareAddress: string, entry: Entry): void {
     this.backdrop.hide();
-    this.hud.show(room);
-    this.peopleList.enter(shareAddress);
-    this.figures.setVisible(this.settings.hud);
-    this.keyBar.setVisible(this.settings.keys);
+    this.hud.show(room, shareAddress);
+    this.hud.figures.setVisible(this.settings.hud);
+    this.hud.keyBar.setVisible(this.settings.keys);
     document.body.classList.remove("outside");
     this.#address = address;
     this.#entry = entry;
@@ -117,10 +74,6 @@ export class Viewer implements EventParts {
   /** Leaves the world. The caller shows the start screen again. */
   leave(): void {
     this.#close();
-    this.chat.clear();
-    this.intro.hide();
-    this.emotes.close();
-    this.peopleList.close();
     this.hud.hide();
     document.body.classList.add("outside");
     this.backdrop.show();
@@ -142,16 +95,10 @@ export class Viewer implements EventParts {
     else world.setRate(networkHz);
   }
 
-  restart(room: string, world: string): void {
-    clearWorld(this);
-    this.console.clear();
-    this.listener.welcomed(room, world);
-  }
-
   #close(): void {
     this.#left.abort();
     this.stage.leave();
-    clearWorld(this);
+    this.hud.clear();
   }
 
   /** Joins the world at the current address, also again. */
@@ -166,14 +113,13 @@ export class Viewer implements EventParts {
       ...(networkHz === 0 ? {} : { networkHz }),
     });
     this.#left = new AbortController();
-    this.#events.follow(world, this.#left.signal);
+    this.hud.follow(world, this.#left.signal);
     this.stage.enter(world);
-    this.hud.setStatus(world.status);
     this.#portals.follow(world);
   }
 
   #applySettings(): void {
-    const { settings, picture, controls, stage, display } = this;
+    const { settings, picture, controls, stage, hud } = this;
     const { inputs } = controls;
     const { vrWalk: walks, vrSmoothTurn: turnsSmoothly, vrVignette: narrows } = settings;
     picture.applySettings();
@@ -183,18 +129,6 @@ export class Viewer implements EventParts {
     inputs.invertLook = settings.invertLook;
     inputs.lookSpeed = settings.lookSpeed;
     inputs.keymap = settings.keymap;
-    display.nameControls();
-  }
-
-  #peopleListPage(): ConstructorParameters<typeof PeopleList>[1] {
-    const viewer = this;
-    return {
-      get world() {
-        return viewer.view?.world;
-      },
-      find: (player) => this.display.listener?.find(player),
-      choose: (player, choice) => this.display.listener?.choose(player, choice),
-      say: (text) => this.hud.say(text),
-    };
+    hud.nameControls();
   }
 }

@@ -61,6 +61,7 @@ input { width: min(260px, 60cqw); box-sizing: border-box; opacity: 0.75; }
 input::placeholder { color: #fffc; }
 kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5px; padding: 0 6px; margin-right: 4px; }
 .help { position: absolute; top: 58px; right: 10px; display: grid; gap: 5px; max-width: calc(100% - 44px); }
+.help:empty { display: none; }
 .emotes { position: absolute; top: 58px; right: 10px; display: grid; grid-template-columns: repeat(3, auto); gap: 6px;
   pointer-events: auto; }
 .intro { position: absolute; left: 50%; top: 50%; translate: -50% -50%; width: min(420px, calc(100% - 60px));

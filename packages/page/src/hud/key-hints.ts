@@ -133,15 +133,10 @@ function unnumbered({ key, label }: KeyedAction): string | undefined {
 }
 
 /**
- * The controls for movement, for this world's actions, and for the page: the gesture key, and `more`. A world without
- * walkers gives the keys of running and jumping a meaning of its own, or none, which its card explains. A touch screen has
- * buttons instead.
+ * The controls for movement, for this world's actions, for gestures and for the page. A world without walkers gives the keys of
+ * running and jumping a meaning of its own, or none, which its card explains. A touch screen has buttons instead.
  */
-export function keyHints(
-  controls: NamedControls,
-  hasWalkers = true,
-  more: readonly KeyHint[] = [],
-): readonly KeyHint[] {
+export function keyHints(controls: NamedControls, hasWalkers = true): readonly KeyHint[] {
   const { device, keymap, bindings } = controls;
   if (device === "touch") return [];
   const named = (code: string): string => codeName(keyFor(keymap, code));
@@ -162,18 +157,8 @@ export function keyHints(
     { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: walk },
     ...acts,
     ...(hasWalkers ? emoteHints(bindings, keymap) : []),
-    ...more,
     { keys: [pageTexts.keys.enter], what: pageTexts.chatHint },
     { keys: [], what: pageTexts.lookHint },
-  ];
-}
-
-/** The keys that turn the camera in every world. */
-export function lookHints(keymap: Keymap = UNMOVED): readonly KeyHint[] {
-  const named = (code: string): string => codeName(keyFor(keymap, code));
-  return [
-    { keys: ["Comma", "Period"].map(named), what: pageTexts.turnHint },
-    { keys: ["PageUp", "PageDown"].map(named), what: pageTexts.tiltHint },
   ];
 }
 
@@ -231,9 +216,9 @@ export class KeyBar {
   }
 
   /** Shows the controls of a world's actions on the device in use. */
-  define(controls: NamedControls, more?: readonly KeyHint[]): void {
+  define(controls: NamedControls): void {
     this.#bar.replaceChildren(
-      ...keyHints(controls, this.hasWalkers, more).map(({ keys, what }) => {
+      ...keyHints(controls, this.hasWalkers).map(({ keys, what }) => {
         const hint = document.createElement("span");
         for (const key of keys) {
           const cap = document.createElement("kbd");

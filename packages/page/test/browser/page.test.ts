@@ -147,7 +147,7 @@ it("the example joins a world, draws it, walks, and shows its prompts", async ()
   await waitFor("another picture", async () => !still.equals(await page.screenshot()));
   await page.keyboard.up("KeyW");
   await page.keyboard.press("Shift+?");
-  await page.getByText("look up and down").waitFor();
+  await page.getByText("drag to look").waitFor();
   // The first Enter closes the card with the goal of the world.
   await page.keyboard.press("Enter");
   await page.keyboard.press("Enter");

@@ -77,7 +77,6 @@ export const ENGLISH = {
   pictureLostCure:
     "The graphics driver has taken it away, and the page waits to get it back. If nothing happens, reload the page.",
   reloadPage: "Reload the page",
-  charge: "How much of it",
 
   // The room to which an address leads.
   badRoomName: (asked: string) =>

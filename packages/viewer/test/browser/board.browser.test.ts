@@ -48,7 +48,7 @@ async function enter(room: string, options: Partial<VisitorOptions> = {}): Promi
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room, ...options });
   const { page } = visitor;
   await waitFor("the card", () => page.locator("#intro").isVisible());
-  await page.evaluate(() => window.nowcast.viewer.intro.hide());
+  await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
   await waitFor("an offer", () =>
     page.evaluate(() => window.nowcast.viewer.controls.actions.offered.length > 0),
   );

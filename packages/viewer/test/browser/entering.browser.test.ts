@@ -119,7 +119,7 @@ it("banner_and_flash_of_a_world_are_shown_and_end", async () => {
   const { page } = visitor;
   await page.keyboard.press("KeyW");
   await page.evaluate(() => {
-    const { highlights } = window.nowcast.viewer;
+    const { highlights } = window.nowcast.viewer.hud;
     highlights.handleEvent("banner", { text: "red wins" });
     highlights.handleEvent("flash", { color: "#3050ff" });
   });
@@ -195,7 +195,7 @@ it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained
       await page.mouse.click(x, y);
     };
     await visitor.avatarId();
-    await page.evaluate(() => window.nowcast.viewer.intro.hide());
+    await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
     const before = await blocksAside(page);
     await waitFor("a block at the right of the avatar", async () => {
       if ((await blocksAside(page)) > before) return true;

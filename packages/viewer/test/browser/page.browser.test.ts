@@ -110,7 +110,7 @@ describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
     expect(await page.locator("#hints").isVisible(), "keys are shown where there are keys").toBe(!hasTouch);
     await page.evaluate(() => {
       window.nowcast.viewer.hud.say("A notice of the page, which may be as long as a sentence is.");
-      window.nowcast.viewer.chat.addEvent("Ben is here");
+      window.nowcast.viewer.hud.chat.addEvent("Ben is here");
     });
     await page.screenshot({ path: `${SCREENSHOTS}/hud-${width}x${height}.png` });
     const panels = [
@@ -144,7 +144,7 @@ it("text_has_a_contrast_of_4_5_over_anything", async () => {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football-contrast" });
   const { page } = visitor;
   await waitFor("the score", () => page.locator("#score").isVisible());
-  await page.evaluate(() => window.nowcast.viewer.chat.addEvent("Ben is here"));
+  await page.evaluate(() => window.nowcast.viewer.hud.chat.addEvent("Ben is here"));
   const shown = ["#place span", "#place small", "#clock", ".side b", ".chat li.event", "#hints span"];
   for (const selector of [...shown, "#chat-input::placeholder", ".screen-list dt"]) {
     expect(await contrasts(page, selector), selector).toBeGreaterThanOrEqual(4.5);

@@ -99,14 +99,15 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
     const control = page.locator(selector);
     return hasTouch ? control.tap() : control.click();
   };
-  await page.evaluate(() => window.nowcast.viewer.intro.show());
+  await page.evaluate(() => window.nowcast.viewer.hud.intro.show());
   await page.screenshot({ path: `${picture}-card.png` });
   await expectFree(page, "with the card");
+  expect(await hidesAvatar(page), "the card hides the avatar").toBe(false);
   await press("#intro-close");
   await page.evaluate(() => {
-    const { hud, chat } = window.nowcast.viewer;
+    const { hud } = window.nowcast.viewer;
     hud.say("A notice of the page, which may be as long as a sentence is.");
-    chat.addEvent("Ben is here");
+    hud.chat.addEvent("Ben is here");
     hud.setCharge(0.5);
   });
   await page.screenshot({ path: `${picture}.png` });
@@ -120,6 +121,19 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   await page.evaluate(() => {
     window.nowcast.viewer.hud.setCharge(undefined);
     document.getElementById("notice")!.hidden = true;
+  });
+}
+
+/** Whether the middle of the avatar is under the card. */
+function hidesAvatar(page: Page): Promise<boolean> {
+  return page.evaluate(async () => {
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    const { controls, stage } = window.nowcast.viewer;
+    const { x, y, z } = controls.focus;
+    const at = stage.camera.position.clone().set(x, y, z).project(stage.camera);
+    const [left, top] = [((1 + at.x) / 2) * innerWidth, ((1 - at.y) / 2) * innerHeight];
+    const box = document.getElementById("intro")!.getBoundingClientRect();
+    return box.left < left && left < box.right && box.top < top && top < box.bottom;
   });
 }
 

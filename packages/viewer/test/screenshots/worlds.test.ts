@@ -57,7 +57,7 @@ async function isStill(page: Page): Promise<void> {
 
 async function hideCard(page: Page): Promise<void> {
   await waitFor("the card", () => page.locator("#intro").isVisible());
-  await page.evaluate(() => window.nowcast.viewer.intro.hide());
+  await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
 }
 
 describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
