@@ -102,7 +102,7 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   await page.evaluate(() => window.nowcast.viewer.hud.intro.show());
   await page.screenshot({ path: `${picture}-card.png` });
   await expectFree(page, "with the card");
-  expect(await hidesAvatar(page), "the card hides the avatar").toBe(false);
+  expect(await hidesHead(page), "the card hides the head of the avatar").toBe(false);
   await press("#intro-close");
   await page.evaluate(() => {
     const { hud } = window.nowcast.viewer;
@@ -124,13 +124,16 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   });
 }
 
-/** Whether the middle of the avatar is under the card. */
-function hidesAvatar(page: Page): Promise<boolean> {
+/** Whether the head of the avatar is under the card. */
+function hidesHead(page: Page): Promise<boolean> {
   return page.evaluate(async () => {
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
     const { controls, stage } = window.nowcast.viewer;
     const { x, y, z } = controls.focus;
-    const at = stage.camera.position.clone().set(x, y, z).project(stage.camera);
+    const at = stage.camera.position
+      .clone()
+      .set(x, y + 0.6, z)
+      .project(stage.camera);
     const [left, top] = [((1 + at.x) / 2) * innerWidth, ((1 - at.y) / 2) * innerHeight];
     const box = document.getElementById("intro")!.getBoundingClientRect();
     return box.left < left && left < box.right && box.top < top && top < box.bottom;
