@@ -1,6 +1,6 @@
 import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three/internal";
 import type { Vector } from "nowcast/internal";
-import { Line3, type PerspectiveCamera, type QuaternionLike, Vector3 } from "three";
+import { Line3, MathUtils, type PerspectiveCamera, type QuaternionLike, Vector3 } from "three";
 import type { CameraRules, Shake } from "./camera-rules.js";
 
 const PITCH_MIN = -0.5;
@@ -11,6 +11,11 @@ const EYES_PITCH_MAX = 1.5;
 const SHAKE_RADIANS = 0.08;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
+/** The vertical field of view of a wide picture, and the horizontal one that a narrow picture has at least, in degrees. */
+const [FOV, SIDEWAYS_FOV_MIN] = [52, 44];
+const FOV_MAX = 84;
+/** In a narrow picture, the camera is at most this many times as far away. */
+const NARROW_REACH_MAX = 1.2;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
 /** Maximum distance to the right of the head, in metres. */
@@ -165,7 +170,8 @@ export class OrbitCamera {
     }
     this.#easeShoulder(seconds, obstacles, except);
     const { x: headX, y: headY, z: headZ } = this.#target;
-    const way = this.#way.copy(this.#arm).multiplyScalar(this.distance);
+    const distance = this.distance * narrowReach(this.lens.aspect);
+    const way = this.#way.copy(this.#arm).multiplyScalar(distance);
     way.x += Math.cos(this.yaw) * this.#shoulderM;
     way.z -= Math.sin(this.yaw) * this.#shoulderM;
     const wanted = way.length();
@@ -175,7 +181,8 @@ export class OrbitCamera {
     const free = obstacles.cast(headX, headY, headZ, way.x, way.y, way.z, {
       margin: RADIUS,
       except,
-      reach: Math.max(DISTANCE_MAX, this.distance) + SHOULDER_M_MAX + RADIUS,
+      passesGlass: true,
+      reach: Math.max(DISTANCE_MAX, distance) + SHOULDER_M_MAX + RADIUS,
     });
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
@@ -242,13 +249,28 @@ export class OrbitCamera {
       const reach = shoulder + RADIUS;
       wanted = Math.min(
         shoulder,
-        obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach }),
+        obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach, passesGlass: true }),
       );
     }
     this.#shoulderM = this.#settled
       ? this.#shoulderM + (wanted - this.#shoulderM) * ease(8, seconds)
       : wanted;
   }
+}
+
+/**
+ * Vertical field of view in degrees for a picture of this width over height. The narrower the picture, the larger it is, so that
+ * things beside the avatar stay visible.
+ */
+export function fovOf(aspect: number): number {
+  const sideways = Math.tan(MathUtils.degToRad(SIDEWAYS_FOV_MIN) / 2);
+  const wanted = MathUtils.radToDeg(2 * Math.atan(sideways / aspect));
+  return Math.min(FOV_MAX, Math.max(FOV, wanted));
+}
+
+/** The factor of the camera's distance in a picture of this width over height. */
+function narrowReach(aspect: number): number {
+  return Math.min(NARROW_REACH_MAX, Math.max(1, aspect ** -0.4));
 }
 
 /** Unit vector from the target to the camera. */

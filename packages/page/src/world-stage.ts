@@ -9,6 +9,7 @@ import {
   type World,
 } from "nowcast/world";
 import { Group, NeutralToneMapping, PerspectiveCamera, Scene, type WebGLRenderer } from "three";
+import { fovOf } from "./camera.js";
 import type { ControlsDisplay } from "./hud/controls-display.js";
 import { Sounds } from "./sounds.js";
 import { Staging } from "./staging.js";
@@ -16,9 +17,6 @@ import { projectOver } from "./ui/project.js";
 import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
 import type { HeadsetComfort } from "./xr/headset.js";
-
-/** The vertical field of view in degrees. In a tall picture, the horizontal view would otherwise be too narrow. */
-const [FOV, TALL_FOV] = [52, 70];
 
 export interface WorldStageOptions {
   /** Draws on its canvas, which has the size that the style of the page gives to it. */
@@ -50,7 +48,7 @@ export class WorldStage {
   readonly renderer: WebGLRenderer;
   readonly canvas: HTMLCanvasElement;
   readonly scene = new Scene();
-  readonly camera = new PerspectiveCamera(FOV, 1, 0.1, 1200);
+  readonly camera = new PerspectiveCamera(fovOf(1), 1, 0.1, 1200);
   /** The parent of the camera: the floor of a headset's room. */
   readonly rig = new Group();
   readonly controls: WorldControls;
@@ -185,7 +183,7 @@ export class WorldStage {
     const [width, height] = [Math.max(1, canvas.clientWidth), Math.max(1, canvas.clientHeight)];
     this.renderer.setSize(width, height, false);
     camera.aspect = width / height;
-    camera.fov = width < height ? TALL_FOV : FOV;
+    camera.fov = fovOf(camera.aspect);
     camera.updateProjectionMatrix();
   }
 }

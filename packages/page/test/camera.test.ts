@@ -5,7 +5,7 @@ import { type DrawnKind, describeBody } from "../../three/src/look/body.js";
 import { createPose, yawOf } from "../../three/src/pose.js";
 import { Obstacles } from "../../three/src/scene/obstacles.js";
 import { createProp } from "../../three/src/scene/prop.js";
-import { armDirection, nextDistance, OrbitCamera } from "../src/camera.js";
+import { armDirection, fovOf, nextDistance, OrbitCamera } from "../src/camera.js";
 import { readCamera } from "../src/camera-rules.js";
 
 describe("the camera's arm", () => {
@@ -30,8 +30,13 @@ describe("the camera's arm", () => {
 describe("the camera over the shoulder", () => {
   const FRAME_S = 1 / 60;
   /** A wall of 1 m thickness along Z that ends at z = 0, `x` metres beside the way of the avatar. */
-  function wallAt(x: number): Obstacles {
-    const facts: DrawnKind = { name: "wall", body: { motion: "fixed" }, walker: undefined, look: undefined };
+  function wallAt(x: number, opacity = 1): Obstacles {
+    const facts: DrawnKind = {
+      name: "wall",
+      body: { motion: "fixed", shape: "box", size: [1, 4, 20] },
+      walker: undefined,
+      look: { opacity },
+    };
     const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
     const obstacles = new Obstacles();
     const pose = createPose(x + 0.5, 1, 10);
@@ -60,6 +65,45 @@ describe("the camera over the shoulder", () => {
     }
     expect(beside, "metres beside the head at the end").toBeGreaterThan(0.6);
     expect(largest, "metres sideways a frame").toBeLessThan(0.15);
+  });
+
+  it("stays_at_its_distance_behind_glass_and_comes_nearer_before_a_wall", () => {
+    const distanceBefore = (opacity: number): number => {
+      const orbit = new OrbitCamera(new PerspectiveCamera());
+      orbit.yaw = Math.PI / 2;
+      orbit.follow(FRAME_S, 0, 1.6, 10, wallAt(2, opacity), undefined);
+      return orbit.nearness;
+    };
+    expect(distanceBefore(0.12)).toBeGreaterThan(4);
+    expect(distanceBefore(1)).toBeLessThan(2.2);
+  });
+});
+
+describe("the camera of an upright phone", () => {
+  const [PHONE, DESKTOP] = [390 / 844, 16 / 9];
+  /** The place of a point in the picture, from −1 at its left to 1 at its right, with a camera behind an avatar at 0. */
+  function across(aspect: number, x: number, z: number): number {
+    const camera = new PerspectiveCamera(fovOf(aspect), aspect, 0.1, 100);
+    const orbit = new OrbitCamera(camera);
+    orbit.follow(1 / 60, 0, 1.6, 0, new Obstacles(), undefined);
+    camera.updateMatrixWorld();
+    return new Vector3(x, 1, z).project(camera).x;
+  }
+
+  it("shows_a_thing_four_metres_ahead_and_three_aside_as_a_desktop_does", () => {
+    for (const side of [-3, 3]) {
+      expect(Math.abs(across(PHONE, side, -4))).toBeLessThan(0.85);
+      expect(Math.abs(across(DESKTOP, side, -4))).toBeLessThan(0.85);
+    }
+  });
+
+  it("widens_without_a_step_as_the_picture_becomes_narrower", () => {
+    expect(fovOf(DESKTOP)).toBe(fovOf(1.2));
+    for (let aspect = 0.3; aspect < 2; aspect += 0.01) {
+      const change = fovOf(aspect) - fovOf(aspect + 0.01);
+      expect(change).toBeGreaterThanOrEqual(0);
+      expect(change).toBeLessThan(2);
+    }
   });
 });
 

@@ -4,6 +4,8 @@ import { rayBoxDistance } from "./ray.js";
 
 /** Default length of a ray, in metres. */
 const REACH_M = 100;
+/** One sees through obstacles of a lower opacity. */
+const GLASS_OPACITY = 0.4;
 
 export interface Cast {
   /** Margin that is added around every obstacle, in metres. */
@@ -11,6 +13,8 @@ export interface Cast {
   /** An entity to ignore: the carried entity, or the local player's body. */
   readonly except?: number | undefined;
   readonly reach?: number;
+  /** Whether the ray passes through obstacles that one sees through. */
+  readonly passesGlass?: boolean;
 }
 
 /** The obstacles for bodies. The camera, the feet and the eyes test rays against them. */
@@ -65,12 +69,12 @@ export class Obstacles {
     dx: number,
     dy: number,
     dz: number,
-    { margin = 0, except, reach = REACH_M }: Cast = {},
+    { margin = 0, except, reach = REACH_M, passesGlass = false }: Cast = {},
   ): number {
     let nearest = Number.POSITIVE_INFINITY;
     for (let i = 0; i < this.#props.length; i++) {
       const prop = this.#props[i]!;
-      if (prop.id === except) continue;
+      if (prop.id === except || (passesGlass && prop.opacity < GLASS_OPACITY)) continue;
       const distance = castAt(prop, margin, ox, oy, oz, dx, dy, dz, Math.min(nearest, reach));
       if (distance < nearest) nearest = distance;
     }
