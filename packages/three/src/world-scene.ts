@@ -16,7 +16,7 @@ import { Boxes } from "./scene/boxes.js";
 import { type Burst, Bursts } from "./scene/bursts.js";
 import { Footprints } from "./scene/footprints.js";
 import { takesTexture } from "./scene/form-geometry.js";
-import { Ground, isGround } from "./scene/ground.js";
+import { Ground, isGround, isPaving } from "./scene/ground.js";
 import { Halos } from "./scene/halos.js";
 import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
@@ -332,13 +332,14 @@ export class WorldScene {
     return changed || this.crowd.members.length > 0;
   }
 
-  /** Places grass as soon as no more fixed entities arrive. */
+  /** Places grass as soon as no more fixed entities and no more paving arrive. */
   #tendLawn(seconds: number): void {
     if (!this.#hasLawnChanged) return;
     this.#lawnSeconds += seconds;
     if (this.#lawnSeconds < LAWN_REST_S) return;
     this.#hasLawnChanged = false;
-    if (this.#detail.grass) this.#ground.grow(this.obstacles.fixed());
+    const paving = [...this.#props.values()].filter(isPaving);
+    if (this.#detail.grass) this.#ground.grow([...this.obstacles.fixed(), ...paving]);
     else this.#ground.mow();
   }
 
@@ -351,7 +352,7 @@ export class WorldScene {
     if (!prop) return;
     this.#signs.remove(id);
     this.#trails.remove(id);
-    if (prop.body.isFixed) this.#changeLawn();
+    if (prop.body.isFixed || isPaving(prop)) this.#changeLawn();
     this.#footprints.remove(prop);
     this.#halos.remove(prop);
     if (this.#ground.remove(id)) this.#footprints.refresh();
@@ -399,8 +400,8 @@ export class WorldScene {
     this.#signs.add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);
     if (!prop.body.isFixed) this.#trails.add(prop);
-    if (prop.body.isFixed) this.#changeLawn();
-    else this.#moving.add(prop);
+    if (prop.body.isFixed || isPaving(prop)) this.#changeLawn();
+    if (!prop.body.isFixed) this.#moving.add(prop);
     if (prop.id === this.#highlighted) this.#light(prop.id, HIGHLIGHT);
     if (picture !== undefined && !prop.texture) void this.#loadTextureOf(prop, picture);
   }

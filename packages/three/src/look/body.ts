@@ -35,6 +35,8 @@ export interface Body {
   readonly isSolid: boolean;
   /** Whether the entity moves only if the rules set its position. */
   readonly isFixed: boolean;
+  /** Whether it has no body and is attached to nothing. */
+  readonly isScenery: boolean;
   /** Whether forces move it. */
   readonly isLoose: boolean;
   /** The speeds of an entity that input moves. */
@@ -74,6 +76,7 @@ export function describeBody(entity: DrawnEntity, player?: number): Body {
     appearance: lookOf(entity),
     isSolid: !isSensor,
     isFixed: parent === undefined && (motion === "sensor" || motion === "fixed"),
+    isScenery: parent === undefined && kind.body === undefined && kind.walker === undefined,
     isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,

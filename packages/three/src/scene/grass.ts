@@ -25,6 +25,9 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
   const mesh = new InstancedMesh(createTuft(), material, count);
   const random = createRandom(7);
   const top = ground.position.y + ground.halfY;
+  const standing = obstacles.filter(
+    ({ position, halfY }) => position.y + halfY > top + 0.001 && position.y - halfY < top + 0.5,
+  );
   let placed = 0;
   for (let i = 0; i < count; i++) {
     const x = ground.position.x + (random() * 2 - 1) * (ground.halfX - 0.3);
@@ -33,7 +36,7 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
     const growth = Math.sin(x * 0.31 + 1) * Math.sin(z * 0.27) + Math.sin(x * 0.11 - z * 0.17 + 2);
     const [lot, turn, size, tone] = [random(), random() * 6.28, random(), random()];
     if (lot > 0.3 + 0.4 * growth) continue;
-    if (obstacles.some((box) => stands(box, x, top, z))) continue;
+    if (standing.some((box) => covers(box, x, z))) continue;
     POSITION.set(x, top, z);
     ROTATION.setFromAxisAngle(UP, turn);
     SCALE.set(0.8 + 0.7 * size, 0.6 + 0.7 * size, 0.8 + 0.7 * size);
@@ -77,10 +80,9 @@ function createTuft(): BufferGeometry {
   return geometry;
 }
 
-/** Whether an entity stands at a place, estimated by the circle around the entity. */
-function stands(box: RayBox, x: number, top: number, z: number): boolean {
+/** Whether an entity covers a place. For an entity that is turned, the circle around it counts. */
+function covers(box: RayBox, x: number, z: number): boolean {
   const { position, quaternion } = box;
-  if (position.y + box.halfY < top + 0.001 || position.y - box.halfY > top + 0.5) return false;
   const dx = Math.abs(x - position.x);
   const dz = Math.abs(z - position.z);
   const upright = Math.abs(quaternion.x) + Math.abs(quaternion.y) + Math.abs(quaternion.z) < 1e-3;

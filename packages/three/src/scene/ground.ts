@@ -13,6 +13,8 @@ import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
 import { SOFTEN_GLSL } from "./shape-material.js";
 
+/** Paving is at most this high. */
+const PAVING_M = 0.1;
 /** A fixed entity this wide and flat is ground to walk on. */
 const WIDE_M = 25;
 
@@ -30,6 +32,11 @@ export function isGround({ form, body, opacity, halfX, halfY, halfZ, quaternion 
     least >= WIDE_M &&
     2 * halfY < least / 10
   );
+}
+
+/** Whether a prop is a path, a line or a slab on the ground: flat, without a body, and attached to nothing. */
+export function isPaving({ body, halfX, halfY, halfZ }: Prop): boolean {
+  return body.isScenery && 2 * halfY <= PAVING_M && 4 * halfY < Math.min(halfX, halfZ);
 }
 
 interface Slab {
@@ -103,7 +110,7 @@ export class Ground {
     return highest;
   }
 
-  /** Grows grass on the widest lawn, except under fixed entities. */
+  /** Grows grass on the widest lawn, except under these entities. */
   grow(obstacles: readonly Prop[]): void {
     this.mow();
     const lawns = [...this.#slabs.values()].map(({ prop }) => prop).filter(({ color }) => isGreen(color));
