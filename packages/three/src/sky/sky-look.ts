@@ -53,10 +53,10 @@ export const DAY: SkyLook = {
 export const DUSK: SkyLook = {
   name: "dusk",
   sunDirection: fromAngles(-58, 17),
-  sunColor: new Color("#ffab6b"),
-  sunIntensity: 4.4,
-  skyLight: new Color("#b3a3d6"),
-  groundLight: new Color("#7d5a63"),
+  sunColor: new Color("#ffc795"),
+  sunIntensity: 3.4,
+  skyLight: new Color("#a3c3e2"),
+  groundLight: new Color("#5f7a72"),
   ambientIntensity: 2.5,
   exposure: 1.2,
   zenith: new Color("#171d49"),
@@ -69,7 +69,7 @@ export const DUSK: SkyLook = {
   haze: 1,
   seaNear: new Color("#2c2f63"),
   seaFar: new Color("#d08a86"),
-  land: new Color("#6d5a6b"),
+  land: new Color("#5f7a72"),
   hills: [new Color("#b9748a"), new Color("#7f5684"), new Color("#4f4172")],
   fogDensity: 0.0042,
 };
