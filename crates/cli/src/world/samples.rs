@@ -80,7 +80,7 @@ impl Sample {
             }
             Sample::Gallery => packed!(
                 "gallery": "world.luau", "house.luau", "tests/visit.luau";
-                "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.webp"
+                "assets/door.glb", "assets/kart.glb", "assets/picture.webp"
             ),
             Sample::Robots => {
                 packed!("robots": "world.luau", "arm.luau", "hall.luau", "tests/arms.luau"; "assets/picture.webp")
