@@ -1,5 +1,12 @@
 import type { Page } from "playwright-core";
 
+declare global {
+  interface Window {
+    /** Whether the world is drawn, after {@link drawForPicturesOnly}. */
+    isDrawn: boolean;
+  }
+}
+
 type Place = readonly [number, number, number];
 
 /** A staged picture: where the camera stands and what it looks at. */
@@ -32,4 +39,30 @@ export function stage(page: Page, { at, lookAt, fov = 46, pixelRatio = 1 }: Stag
     },
     { at, lookAt, fov, pixelRatio },
   );
+}
+
+/** Draws the world of a page only for pictures, so that several pages can play at once where software draws. */
+export function drawForPicturesOnly(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    const { renderer, scene } = window.nowcast.viewer.stage;
+    const render = renderer.render.bind(renderer);
+    window.isDrawn = false;
+    // Other scenes are painted once: the sky.
+    renderer.render = (shown, camera) => {
+      if (window.isDrawn || shown !== scene) render(shown, camera);
+    };
+  });
+}
+
+/** A picture of a page that draws for pictures only. */
+export async function takePicture(page: Page): Promise<Buffer> {
+  await page.evaluate(async () => {
+    window.isDrawn = true;
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  });
+  const picture = await page.screenshot();
+  await page.evaluate(() => {
+    window.isDrawn = false;
+  });
+  return picture;
 }
