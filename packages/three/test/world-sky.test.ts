@@ -1,3 +1,4 @@
+import { Color } from "three";
 import { describe, expect, it } from "vitest";
 import { DAY, DUSK, lookAt, NIGHT, type SkyLook } from "../src/sky/sky-look.js";
 import { readSky, WorldSky } from "../src/sky/world-sky.js";
@@ -54,5 +55,17 @@ describe("the sky of a world", () => {
     // The night lasts from 21 to 4.5, so the way led over midnight.
     expect(looks.every((look) => look.zenith.equals(NIGHT.zenith))).toBe(true);
     expect(looks.at(-1)?.sunDirection.equals(lookAt(1, undefined).sunDirection)).toBe(true);
+  });
+});
+
+describe("the light on a lawn", () => {
+  it("leaves_grass_green_by_day_and_at_dusk", () => {
+    for (const look of [DAY, DUSK]) {
+      const sun = look.sunColor.clone().multiplyScalar(look.sunIntensity * look.sunDirection.y);
+      const light = look.skyLight.clone().multiplyScalar(look.ambientIntensity).add(sun);
+      const { r, g, b } = light.multiply(new Color("#86a866"));
+      expect(g / r, look.name).toBeGreaterThan(1.3);
+      expect(g / b, look.name).toBeGreaterThan(1.3);
+    }
   });
 });
