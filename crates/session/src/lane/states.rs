@@ -272,19 +272,19 @@ impl SentStates {
 
     /// Closes the open interval, because an event was bound.
     pub(crate) fn close_interval(&mut self) {
-        let was_used = std::mem::take(&mut self.keys_in_interval);
+        self.keys_in_interval = 0;
         self.sum = 0;
         self.cost = 0;
         // The last values of a closed interval are sent until they arrive.
         self.overdue.clear();
-        if self.newest.len() > SWEEP_KEYS_MIN.max(4 * was_used) {
-            self.sweep();
-        }
     }
 
     /// Frees memory after a burst of new keys. Memory for twice as many values as were kept at once since the last call stays. A
     /// slot in use keeps its place, and with it all slots before it.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self, open_interval: u64) {
+        if self.newest.len() > SWEEP_KEYS_MIN.max(4 * self.keys_in_interval) {
+            self.sweep(open_interval);
+        }
         let kept = 2 * (std::mem::replace(&mut self.peak, self.slots.len()) + SPARE_SLOTS);
         if self.slots.capacity() > kept {
             self.slots.shrink_to_fit();
@@ -311,12 +311,13 @@ impl SentStates {
     }
 
     /// Removes the arrived values of closed intervals. A new value of their keys gets a new slot.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, open_interval: u64) {
         let slots = &mut self.slots;
         self.newest.retain(|_, &mut slot| {
             let slot = slot as usize;
-            let is_done =
-                slots.get(slot).is_some_and(|state| state.is_acknowledged() && state.deferred.is_none());
+            let is_done = slots.get(slot).is_some_and(|state| {
+                state.interval < open_interval && state.is_acknowledged() && state.deferred.is_none()
+            });
             if is_done {
                 slots.remove(slot);
             }
@@ -350,11 +351,13 @@ mod tests {
         let slots: Vec<u32> =
             (1..=1_000).map(|number| bind(&mut states, &mut store, number, number, 0)).collect();
         slots.iter().skip(1).for_each(|&slot| states.acknowledge(slot, &mut store));
+        states.shrink(0);
+        states.shrink(0);
+        assert_eq!(states.slots.len(), 1_000, "the sum of an open interval counts all of its keys");
         states.close_interval();
-        states.close_interval();
-        states.shrink();
+        states.shrink(1);
         assert!(states.slots.capacity() >= 1_000, "all were in use since the last call");
-        states.shrink();
+        states.shrink(1);
         assert!(states.slots.capacity() <= 2 * (1 + SPARE_SLOTS), "{}", states.slots.capacity());
         assert!(states.newest.capacity() <= 4 * (1 + SPARE_SLOTS), "{}", states.newest.capacity());
         assert_eq!(states.wanted().map(|(_, state)| state.key).collect::<Vec<_>>(), [1]);

@@ -255,7 +255,8 @@ impl SendLane {
     pub(crate) fn shrink(&mut self) {
         let peak = std::mem::replace(&mut self.waiting_peak, self.queue.len());
         self.queue.shrink_to(2 * peak);
-        self.states.shrink();
+        let interval = self.interval();
+        self.states.shrink(interval);
     }
 
     /// Adapts to a carrier with another packet size.
