@@ -1,6 +1,7 @@
 // Prints the displayed poses as one line of JSON. `cargo xtask lab motion` runs this on a host of an emulated link.
 // Arguments: `walk`, `football`, `hands` or `course`, the room's address, seconds, a seed, half the width of the ground in
-// metres; to run in Chromium, also its program and one carrier.
+// metres; to run in Chromium, also its program and one carrier. `NOWCAST_SLOWER=4` makes the page's processor four times
+// slower, like that of a phone.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { course } from "./motion-course.mjs";
@@ -21,6 +22,7 @@ if (!name || !play || !address || extent === undefined || isIncomplete) {
 const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;
 const SPARE_MS = 60_000;
+const SLOWER = Number(process.env["NOWCAST_SLOWER"] ?? 1);
 
 // The server of an emulated host uses a self-signed certificate, and there are no other hosts on this link.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
@@ -69,6 +71,8 @@ async function playInChromium(game, executablePath) {
     page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
     page.setDefaultTimeout(plan.seconds * 1000 + SPARE_MS);
     await page.goto(`${site}/healthz`);
+    const devTools = await page.context().newCDPSession(page);
+    await devTools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
     await page.addScriptTag({ content: outputFiles[0]?.text ?? "" });
     const played = await page.evaluate(
       ({ game, playing }) => {
