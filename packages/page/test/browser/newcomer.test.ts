@@ -141,7 +141,9 @@ const hasFirefox = firefoxPath() !== undefined && process.env["DISPLAY"] !== und
 if (!hasFirefox) console.warn(`The programs are not opened in Firefox: ${FIREFOX_CURE}, and set DISPLAY`);
 it.runIf(hasFirefox)("the five programs of the guides join and draw their worlds in Firefox", async () => {
   const firefox = await Firefox.launch();
-  const errors = await visit("firefox", (url) => firefox.openPage(url, SIZE));
-  await firefox.close();
-  expect(errors).toEqual([]);
+  try {
+    expect(await visit("firefox", (url) => firefox.openPage(url, SIZE))).toEqual([]);
+  } finally {
+    await firefox.close();
+  }
 });
