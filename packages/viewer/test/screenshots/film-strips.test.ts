@@ -9,11 +9,15 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "../browser/browser.js";
-import { type Stage, stage } from "./stage.js";
+import { drawForPicturesOnly, type Stage, stage } from "./stage.js";
 
-const STRIPS = fileURLToPath(new URL("../../../../target/screenshots/strips", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+const STRIPS = `${ROOT}/target/screenshots/strips`;
+const WORLDS = ["football", "capture-the-flag", "tower-defence", "playground"];
 const SIZE = { width: 400, height: 225 };
 const EACH_MS = 100;
+/** The z of a way along the field of capture the flag on which nothing stands. */
+const BESIDE_RAMPS = 2.6;
 /** Pictures before and after the moment. */
 const [BEFORE, AFTER] = [4, 8];
 
@@ -25,7 +29,8 @@ let server: ServerProcess;
 
 beforeAll(async () => {
   mkdirSync(STRIPS, { recursive: true });
-  server = await ServerProcess.start(0, ["--rooms-max", "64", "--rooms-per-address-max", "64"]);
+  const folders = WORLDS.map((world) => `${ROOT}/worlds/${world}`);
+  server = await ServerProcess.start(0, ["--rooms-max", "64", "--rooms-per-address-max", "64", ...folders]);
   browser = await launchBrowser();
 });
 
@@ -102,31 +107,59 @@ it("a_goal", async () => {
 
 it("a_capture", async () => {
   const room = "capture-the-flag-strip";
-  const ada = await enter(room, "Ada");
-  const ben = await enter(room, "Ben");
+  const [ada, ben] = await Promise.all([enter(room, "Ada"), enter(room, "Ben")]);
+  const side = await ada.page.evaluate(() => Math.sign(window.nowcast.world!.avatar!.position[0]));
+  const view = { at: [side * 18.5, 2.4, 5.5], lookAt: [side * 26, 1.4, 0], fov: 52 } as const;
+  // Staging takes the focus, and with it the keys that are held down.
+  await stage(ada.page, view);
+  await Promise.all([drawForPicturesOnly(ada.page), drawForPicturesOnly(ben.page)]);
   await waitFor("the round", () =>
     ada.page.evaluate(() => window.nowcast.world!.screen.get("clock") !== undefined),
   );
-  /** Turns to a place on the line between the bases. Returns the distance, and whether a flag is carried. */
-  const run = (to: number) =>
-    ada.page.evaluate((x) => {
-      const { viewer, world } = window.nowcast;
-      const own = world!.entities.get(world!.avatarId!);
-      viewer.controls.camera.yaw = Math.atan2(own!.position[0] - x, own!.position[2]);
-      return { metres: Math.abs(own!.position[0] - x), hasFlag: own!.attributes["flag"] != null };
-    }, to);
   await ada.page.keyboard.down("ShiftLeft");
   await ada.page.keyboard.down("KeyW");
-  await waitFor("the flag", async () => (await run(26)).hasFlag);
-  const strip = film(ada, "capture", { at: [-18.5, 2.4, 5.5], lookAt: [-26, 1.4, 0], fov: 52 }, () =>
+  await walkAlong(ada, [
+    [side * 14, BESIDE_RAMPS],
+    [side * -21, BESIDE_RAMPS],
+    [side * -26, 0],
+  ]);
+  await walkAlong(ada, [
+    [side * -21, BESIDE_RAMPS],
+    [side * 14, BESIDE_RAMPS],
+  ]);
+  await ada.page.evaluate(() => {
+    window.isDrawn = true;
+  });
+  const strip = film(ada, "capture", view, () =>
     [...window.nowcast.world!.entities.values()].every(({ attributes }) => attributes["flag"] == null),
   );
-  await waitFor("the base", async () => (await run(-26)).metres < 1.6);
+  await walkAlong(ada, [[side * 26, 0]]);
   await ada.page.keyboard.up("KeyW");
   await strip;
   await ada.leave();
   await ben.leave();
 });
+
+/** Turns a player who walks toward each of these places, x and z, in turn. */
+async function walkAlong({ page }: Visitor, places: readonly (readonly [number, number])[]): Promise<void> {
+  for (const place of places) {
+    await page.evaluate(
+      ([x, z]) =>
+        new Promise<void>((resolve) => {
+          const turn = setInterval(() => {
+            // The shown pose is newer than the server's.
+            const { actor, camera } = window.nowcast.viewer.controls;
+            if (actor === undefined) return;
+            camera.yaw = Math.atan2(actor.position.x - x, actor.position.z - z);
+            if (Math.hypot(actor.position.x - x, actor.position.z - z) > 1) return;
+            clearInterval(turn);
+            resolve();
+          }, 16);
+        }),
+      place,
+    );
+  }
+}
 
 it("a_shot", async () => {
   const ada = await enter("tower-defence-strip", "Ada");
