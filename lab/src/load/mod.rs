@@ -218,6 +218,14 @@ pub enum LoadError {
         /// The reason of one refusal.
         why: String,
     },
+    /// Clients joined, and then received nothing.
+    #[error("{clients} clients joined and received no update; the reason of the first: {why}")]
+    NoUpdates {
+        /// Number of clients that joined.
+        clients: u32,
+        /// The reason for which one of them was lost.
+        why: String,
+    },
     /// The server's metrics cannot be read.
     #[error("the server's /metrics cannot be read: {0}")]
     Metrics(io::Error),

@@ -147,6 +147,10 @@ pub(super) fn run(
     let resident_bytes = kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?;
     let measurements = readers.measurements()?;
     drop(readers);
+    if measurements.updates == 0 {
+        let why = measurements.why_lost.unwrap_or_default();
+        return Err(LoadError::NoUpdates { clients: joined, why });
+    }
     let resident_bytes_left = match plan.linger {
         Duration::ZERO => None,
         linger => {

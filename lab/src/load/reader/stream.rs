@@ -12,8 +12,7 @@ use super::frames::{Frame, Frames, Opcode, put_frame};
 use super::{ControlsSent, Shared};
 use crate::local::now_ns;
 
-/// The first bytes of frames: a complete message of text, a complete message of bytes, and the answer to a ping.
-const TEXT: u8 = 0x81;
+/// The first bytes of frames: a complete message of bytes, and the answer to a ping.
 const BYTES: u8 = 0x82;
 const PONG: u8 = 0x8A;
 
@@ -136,15 +135,18 @@ impl Client<'_> {
 
     fn steer(&mut self, yaw: f32) {
         match self.dialect {
-            Dialect::Plain { .. } => {
-                let text = format!(
-                    r#"{{"type":"input","forward":1,"right":0,"yaw":{yaw:.2},"run":false,"jump":false}}"#
-                );
-                put_frame(TEXT, text.as_bytes(), &mut self.out);
-            }
+            Dialect::Plain { .. } => put_frame(BYTES, &plain_input(yaw), &mut self.out),
             Dialect::Colyseus { .. } => put_frame(BYTES, &colyseus_input(yaw), &mut self.out),
         }
     }
+}
+
+/// Returns the message `input` of the plain protocol.
+fn plain_input(yaw: f32) -> Vec<u8> {
+    let input = serde_json::json!({
+        "type": "input", "forward": 1, "right": 0, "yaw": yaw, "run": false, "jump": false
+    });
+    rmp_serde::to_vec(&input).expect("an object has an encoding")
 }
 
 /// Returns the message `client.send("input", [1, 0, yaw])` as the SDK of Colyseus writes it: the name as a short text of
@@ -279,6 +281,12 @@ mod tests {
             assert_eq!(path_of_seat(answer).as_deref(), Some("/p/r?sessionId=s"));
         }
         assert_eq!(path_of_seat("HTTP/1.1 500\r\n\r\n{\"code\":520}"), None);
+    }
+
+    #[test]
+    fn an_input_of_the_plain_protocol_is_a_map_of_messagepack() {
+        let input: serde_json::Value = rmp_serde::from_slice(&plain_input(0.5)).unwrap();
+        assert_eq!((&input["type"], input["yaw"].as_f64()), (&"input".into(), Some(0.5)));
     }
 
     #[test]
