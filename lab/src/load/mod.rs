@@ -211,7 +211,7 @@ pub enum LoadError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The server runs, but refuses all clients.
-    #[error("none of {clients} clients could join; the reason of the first: {why}")]
+    #[error("none of {clients} clients could join; first reported reason: {why}")]
     NobodyJoined {
         /// Number of attempts.
         clients: u32,
@@ -219,7 +219,7 @@ pub enum LoadError {
         why: String,
     },
     /// Clients joined, and then received nothing.
-    #[error("{clients} clients joined and received no update; the reason of the first: {why}")]
+    #[error("{clients} clients joined and received no update; first reported reason: {why}")]
     NoUpdates {
         /// Number of clients that joined.
         clients: u32,

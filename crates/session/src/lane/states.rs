@@ -91,6 +91,8 @@ pub(crate) struct SentStates {
     /// The cost of the open interval.
     pub(crate) cost: u64,
     keys_in_interval: usize,
+    /// The number of keys in the interval before.
+    keys_before: usize,
     unacknowledged: usize,
 }
 
@@ -272,17 +274,18 @@ impl SentStates {
 
     /// Closes the open interval, because an event was bound.
     pub(crate) fn close_interval(&mut self) {
-        self.keys_in_interval = 0;
+        self.keys_before = std::mem::take(&mut self.keys_in_interval);
         self.sum = 0;
         self.cost = 0;
         // The last values of a closed interval are sent until they arrive.
         self.overdue.clear();
     }
 
-    /// Frees memory after a burst of new keys. Memory for twice as many values as were kept at once since the last call stays. A
-    /// slot in use keeps its place, and with it all slots before it.
+    /// Frees memory after a burst of new keys. Keeps memory for twice the peak since the last call. Slots cannot move, so the last
+    /// slot in use limits how far the list shrinks.
     pub(crate) fn shrink(&mut self, open_interval: u64) {
-        if self.newest.len() > SWEEP_KEYS_MIN.max(4 * self.keys_in_interval) {
+        let keys = self.keys_before.max(self.keys_in_interval);
+        if self.newest.len() > SWEEP_KEYS_MIN.max(4 * keys) {
             self.sweep(open_interval);
         }
         let kept = 2 * (std::mem::replace(&mut self.peak, self.slots.len()) + SPARE_SLOTS);
@@ -352,17 +355,19 @@ mod tests {
             (1..=1_000).map(|number| bind(&mut states, &mut store, number, number, 0)).collect();
         slots.iter().skip(1).for_each(|&slot| states.acknowledge(slot, &mut store));
         states.shrink(0);
-        states.shrink(0);
-        assert_eq!(states.slots.len(), 1_000, "the sum of an open interval counts all of its keys");
         states.close_interval();
         states.shrink(1);
+        assert_eq!(states.slots.len(), 1_000, "the next interval may have the same keys");
+        states.close_interval();
+        states.shrink(2);
+        assert_eq!(states.slots.len(), 1);
         assert!(states.slots.capacity() >= 1_000, "all were in use since the last call");
-        states.shrink(1);
+        states.shrink(2);
         assert!(states.slots.capacity() <= 2 * (1 + SPARE_SLOTS), "{}", states.slots.capacity());
         assert!(states.newest.capacity() <= 4 * (1 + SPARE_SLOTS), "{}", states.newest.capacity());
         assert_eq!(states.wanted().map(|(_, state)| state.key).collect::<Vec<_>>(), [1]);
         // Another copy of an arrived value may be lost, or arrive, when its slot is gone.
-        states.note_loss(slots[999], 1_000, 1);
+        states.note_loss(slots[999], 1_000, 2);
         states.note_arrival(slots[999], 1_000);
         assert!(states.wanted_mut(slots[999], 1_000).is_none());
         assert_eq!(states.newest(Key::state(1_000).raw()), None);
