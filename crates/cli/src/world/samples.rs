@@ -102,7 +102,7 @@ impl Sample {
                 "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
             ),
             Sample::Shop => packed!(
-                "shop": "world.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.webp"
+                "shop": "world.luau", "guests.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.webp"
             ),
         }
     }
