@@ -8,7 +8,7 @@ export { type Body, type DrawnKind, describeBody } from "./look/body.js";
 export type { Frame } from "./loop.js";
 export type { Member } from "./people/crowd.js";
 export { EMOTES, type Emote, packEmote } from "./people/emotes.js";
-export { createOutfit, OUTFIT_CHOICES, type OutfitPart, packOutfit, readOutfit } from "./people/outfit.js";
+export { OUTFIT_CHOICES, type OutfitPart, packOutfit, readOutfit } from "./people/outfit.js";
 export { encodeHandPose, HAND_JOINTS, HAND_POSE_BYTES } from "./people/tracked/hand-pose.js";
 export { curlHand, handSizeOf, PALM } from "./people/tracked/hand-shape.js";
 export { Hands } from "./people/tracked/hands.js";

@@ -41,7 +41,7 @@ export class WorldView {
   readonly scene: WorldScene;
   readonly #ownsScene: boolean;
   readonly #releases: (() => void)[] = [];
-  readonly #avatars = new Map<number, number>();
+  readonly #avatars = new Map<number, EntityId>();
   /** The players, by their avatars. */
   readonly #players = new Map<number, Player>();
   readonly #kinds: NonNullable<WorldViewOptions["kinds"]>;
@@ -216,9 +216,7 @@ export class WorldView {
     if (avatarId === undefined) return;
     this.#avatars.set(id, avatarId);
     this.#players.set(avatarId, player);
-    const entity = isNew ? this.world.entities.get(avatarId) : undefined;
-    // The clothes are those of the player.
-    if (entity) this.#change(entity);
+    if (isNew) this.#dress(avatarId);
     else this.scene.rename(avatarId, name);
   }
 
@@ -226,7 +224,15 @@ export class WorldView {
     const avatarId = this.#avatars.get(id);
     if (avatarId === undefined) return;
     this.#avatars.delete(id);
+    // Another player may have this avatar already.
+    if (this.#players.get(avatarId)?.id !== id) return;
     this.#players.delete(avatarId);
-    this.scene.rename(avatarId, undefined);
+    this.#dress(avatarId);
+  }
+
+  /** Gives an entity the name and the clothes of the player whose avatar it is. */
+  #dress(id: EntityId): void {
+    const entity = this.world.entities.get(id);
+    if (entity) this.#change(entity);
   }
 }

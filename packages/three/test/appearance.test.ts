@@ -16,6 +16,7 @@ import {
 import { createPose } from "../src/pose.js";
 import { Obstacles } from "../src/scene/obstacles.js";
 import { createProp } from "../src/scene/prop.js";
+import { WorldView } from "../src/world-view.js";
 
 const MATRIX = new Matrix4();
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
@@ -52,13 +53,60 @@ it("a player keeps the clothes when the world gives the player another avatar", 
   const clothesOf = (id: number, player: number) => {
     const entity = { id, kind, attributes: {}, scale: [1, 1, 1], parent: undefined } as const;
     crowd.add(describeBody(entity, player), createPose());
-    return [crowd.colorOf(id), crowd.skinOf(id).getHex()];
+    return [crowd.colorOf(id), crowd.skinOf(player, id).getHex()];
   };
   const avatars = [4, 5, 6, 7, 8].map((id) => clothesOf(id, 2));
   expect(new Set(avatars.map(String)).size).toBe(1);
   const players = [1, 2, 3, 4, 5].map((player) => clothesOf(9, player));
   expect(new Set(players.map(String)).size).toBeGreaterThan(1);
   crowd.dispose();
+});
+
+it("the hands of a driver and of a player without an avatar have the skin of the player", () => {
+  const crowd = new Crowd();
+  const kind: DrawnKind = { name: "kart", walker: undefined, body: { shape: "box" }, look: undefined };
+  const skins = [1, 2, 3, 4, 5].map((player) => {
+    const entity = {
+      id: 9,
+      kind,
+      attributes: { driver: player },
+      scale: [1, 1, 1],
+      parent: undefined,
+    } as const;
+    crowd.seat(describeBody(entity, player), createPose(), 0.4);
+    const skin = crowd.skinOf(player, 9);
+    expect(skin.getHex()).toBe(createOutfit(player, 0).skin.getHex());
+    expect(crowd.skinOf(player, undefined).getHex()).toBe(skin.getHex());
+    return skin.getHex();
+  });
+  expect(new Set(skins).size).toBeGreaterThan(1);
+  crowd.dispose();
+});
+
+it("an entity changes its clothes as soon as its player leaves it, and keeps those of the next player", () => {
+  const listeners = new Map<string, (event: object) => void>();
+  const kind = { name: "person", walker: {}, body: undefined, look: undefined };
+  const at = { position: [0, 0, 0], quaternion: [0, 0, 0, 1], scale: [1, 1, 1], parent: undefined };
+  const entities = new Map([9, 10].map((id) => [id, { ...at, id, kind, attributes: {} }]));
+  const world = { serverUrl: "http://localhost", definition: undefined, players: new Map(), entities };
+  const on = (type: string, listener: (event: object) => void): (() => void) => {
+    listeners.set(type, listener);
+    return () => undefined;
+  };
+  const { scene } = new WorldView({ ...world, on } as never);
+  const send = (type: string, id: number, avatarId?: number): void =>
+    listeners.get(type)!({ player: { id, name: `Player ${id}`, avatarId } });
+  const players = (): (number | undefined)[] => [9, 10].map((id) => scene.crowd.get(id)!.body.player);
+  send("joined", 1, 9);
+  expect(players()).toEqual([1, undefined]);
+  send("avatar", 1, 10);
+  expect(players()).toEqual([undefined, 1]);
+  send("joined", 2, 10);
+  send("left", 1);
+  expect(players()).toEqual([undefined, 2]);
+  send("renamed", 2, 10);
+  expect(players()).toEqual([undefined, 2]);
+  scene.dispose();
 });
 
 describe("the contact with the ground", () => {

@@ -458,12 +458,12 @@ export class Headset {
   #drawHands(): void {
     const hands = this.#hands;
     const { world, scene } = this.#page;
-    const skin = scene.crowd.skinOf(world?.avatarId);
+    const skin = scene.crowd.skinOf(world?.playerId ?? 0, world?.avatarId);
     hands.begin();
     for (const { input, wrist, rotations } of [this.#left, this.#right]) {
       if (!input.isTracked) continue;
       const isLeft = input.side === "left";
-      hands.draw({ ...wrist, isLeft, rotations, size: input.hasJoints ? input.size : 1, skin });
+      hands.draw({ ...wrist, isLeft, rotations, size: input.hasJoints ? input.size : 1 }, skin);
     }
     hands.end();
   }

@@ -63,7 +63,7 @@ export function isShown(names: readonly string[]): boolean {
   return names.some((name) => OWN_FIELDS.has(name) || isLookField(name));
 }
 
-/** `player` is the player whose avatar the entity is. */
+/** `player` is the number of the player who has this entity as avatar. */
 export function describeBody(entity: DrawnEntity, player?: number): Body {
   const { id, kind, scale, parent, attributes } = entity;
   const motion = kind.walker !== undefined ? "walker" : bodyOf(kind)?.motion;

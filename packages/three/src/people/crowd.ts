@@ -1,5 +1,5 @@
 import {
-  Color,
+  type Color,
   DynamicDrawUsage,
   Group,
   InstancedMesh,
@@ -17,7 +17,7 @@ import { ContactShadows } from "./contact-shadows.js";
 import { type Emote, emoteOf, emoteSeconds, poseEmote } from "./emotes.js";
 import { type FacePose, poseFace } from "./face.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
-import { createOutfit, readOutfit, shirtOf } from "./outfit.js";
+import { createOutfit, readOutfit, shirtOf, skinOf } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
 import { moveToSeat, poseSeated } from "./seat.js";
 import { Skeleton } from "./skeleton.js";
@@ -26,7 +26,6 @@ import { Skeleton } from "./skeleton.js";
 const HEIGHT_M = 1.8;
 /** Default colours of clothes; the number of the player selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
-const GREY = new Color(0x9a9a9a);
 /** Widths of the builds in `OUTFIT_CHOICES.build`, after the usual one. */
 const WIDTHS = [1, 0.88, 1.14] as const;
 /** A person whose axis is nearer to the eye than this is not drawn, in metres. */
@@ -122,9 +121,10 @@ export class Crowd {
     return (id === undefined ? undefined : this.#byId.get(id)?.color) ?? 0x9a9a9a;
   }
 
-  /** The colour of a player's skin; grey for an absent player. */
-  skinOf(id: number | undefined): Color {
-    return (id === undefined ? undefined : this.#byId.get(id)?.skin) ?? GREY;
+  /** The colour of a player's skin, also of a driver and of a player without a drawn avatar. */
+  skinOf(player: number, avatar: number | undefined): Color {
+    const member = avatar === undefined ? undefined : (this.#byId.get(avatar) ?? this.#drivers.get(avatar));
+    return member?.skin ?? skinOf(player);
   }
 
   add(body: Body, pose: Pose): void {
@@ -328,7 +328,7 @@ function createMember(body: Body, pose: Pose): Member {
     size: sizeOf(body),
     halfHeight: (HEIGHT_M / 2) * sizeOf(body),
     color: colorOf(body),
-    skin: GREY,
+    skin: skinOf(wearerOf(body)),
     ...bearingOf(body),
     emote: undefined,
     emoteSeconds: 0,
@@ -433,7 +433,7 @@ function colorOf(body: Body): number {
   return body.appearance?.color ?? shirtOf(body.outfit) ?? SHIRTS[wearerOf(body) % SHIRTS.length]!;
 }
 
-/** The number that selects clothes: that of the player, whose avatars in a world are several entities one after another. */
+/** The number that selects clothes. A player's number, so that the clothes stay when the avatar changes. */
 function wearerOf({ id, driver, player }: Body): number {
   return driver ?? player ?? id;
 }

@@ -2,6 +2,7 @@ import { Color } from "three";
 import type { Cloth } from "./parts.js";
 
 const SKINS = ["#f3cfb3", "#e6b48d", "#c98d62", "#9a6242", "#6b4330", "#f0c3a0"] as const;
+const SKIN_COLORS = SKINS.map((skin) => new Color(skin));
 const HAIRS = ["#2b211d", "#4a3022", "#7a4a26", "#c08a45", "#8e8a88", "#a6442d"] as const;
 const TROUSERS = ["#35415c", "#4b4a52", "#5a4a3d", "#2f4f57", "#6b6457"] as const;
 const SHIRTS = [
@@ -66,14 +67,19 @@ export function createOutfit(id: number, color: number, packed = 0): Record<Clot
   return {
     shirt,
     pack,
-    skin: new Color(SKINS[outfit.skin - 1] ?? pick(SKINS, id, 7)),
+    skin: skinOf(id, outfit.skin),
     hair: new Color(HAIRS[outfit.hair - 1] ?? pick(HAIRS, id, 31)),
     trousers: new Color(TROUSERS[outfit.trousers - 1] ?? pick(TROUSERS, id, 101)),
     face: new Color(1, 1, 1),
   };
 }
 
-function pick(choices: readonly string[], id: number, salt: number): string {
+/** The colour of the skin for a choice from 1; for 0, it is computed from the id. The colour must not be changed. */
+export function skinOf(id: number, choice = 0): Color {
+  return SKIN_COLORS[choice - 1] ?? pick(SKIN_COLORS, id, 7);
+}
+
+function pick<T>(choices: readonly T[], id: number, salt: number): T {
   const hash = Math.imul(id + salt, 2654435761) >>> 0;
-  return choices[(hash >>> 8) % choices.length] ?? "#888888";
+  return choices[(hash >>> 8) % choices.length]!;
 }

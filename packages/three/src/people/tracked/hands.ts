@@ -19,7 +19,6 @@ export interface ShownHand extends Pose {
   /** Rotations of all joints relative to the wrist. */
   readonly rotations: Float32Array;
   readonly size: number;
-  readonly skin: Color;
 }
 
 const BONES = FINGERS.reduce((sum, { bones }) => sum + bones.length, 0);
@@ -45,7 +44,7 @@ export class Hands {
     this.#count = 0;
   }
 
-  draw(hand: ShownHand): void {
+  draw(hand: ShownHand, skin: Color): void {
     if (this.#count >= this.#capacity) this.#reserve(Math.max(4, this.#capacity * 2));
     const joints = this.#joints;
     if (!this.#mesh) return;
@@ -58,7 +57,7 @@ export class Hands {
         FROM.fromArray(joints, (first + i) * 3);
         TO.fromArray(joints, (first + i + 1) * 3);
         TURN.fromArray(hand.rotations, (first + i) * 4);
-        this.#put(at++, thick, thick, hand.skin);
+        this.#put(at++, thick, thick, skin);
       }
     }
     FROM.set(0, 0, 0.012 * hand.size);
@@ -66,7 +65,7 @@ export class Hands {
       .add(KNUCKLE.fromArray(joints, KNUCKLES[1] * 3))
       .multiplyScalar(0.5);
     TURN.setFromUnitVectors(AHEAD, KNUCKLE.copy(TO).sub(FROM).normalize());
-    this.#put(at, PALM_HALF[0] * hand.size, PALM_HALF[1] * hand.size, hand.skin);
+    this.#put(at, PALM_HALF[0] * hand.size, PALM_HALF[1] * hand.size, skin);
     this.#count++;
   }
 

@@ -1,4 +1,4 @@
-import { Color, type Group, type Matrix4 } from "three";
+import type { Group, Matrix4 } from "three";
 import { ease } from "../../angle.js";
 import { createPose, type Pose, type PoseSource } from "../../pose.js";
 import type { Crowd, Member } from "../crowd.js";
@@ -42,7 +42,6 @@ export interface ShownPart extends Pose {
   readonly wanted: Float32Array;
   hasJoints: boolean;
   size: number;
-  readonly skin: Color;
   /** Time since the last update, in seconds. */
   quietS: number;
   lastTick: number;
@@ -90,7 +89,6 @@ export class Tracking {
       wanted: new Float32Array(rotations),
       hasJoints: false,
       size: 1,
-      skin: new Color(),
       quietS: 0,
       lastTick: entity.tick,
       lastAttributes: undefined,
@@ -138,7 +136,10 @@ export class Tracking {
       this.#observe(shown, seconds);
       if (shown.part !== "hand") continue;
       moveFingers(shown, seconds);
-      if (shown.isShown) this.#hands.draw(shown);
+      if (!shown.isShown) continue;
+      const { owner } = shown.entity;
+      const avatar = owner === undefined ? undefined : this.#avatarOf(owner);
+      this.#hands.draw(shown, this.#crowd.skinOf(owner ?? shown.id, avatar));
     }
     this.#hands.end();
   }
@@ -166,8 +167,6 @@ export class Tracking {
     shown.hasJoints = size !== undefined;
     shown.size = size ?? 1;
     if (!shown.hasJoints) curlHand(shown.grip, shown.isLeft, shown.wanted);
-    const avatar = entity.owner === undefined ? undefined : this.#avatarOf(entity.owner);
-    shown.skin.copy(this.#crowd.skinOf(avatar));
   }
 }
 
