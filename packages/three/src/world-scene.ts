@@ -164,13 +164,19 @@ export class WorldScene {
 
   /** `name` is the name of the player whose avatar it is. */
   add(body: Body, pose: Pose, name: string | undefined): void {
+    const before = this.#props.get(body.id);
     this.#take(body.id);
+    this.#addLook(body, pose, name, before?.hasMoved);
+    this.#compareLawn(before, this.#props.get(body.id));
+  }
+
+  #addLook(body: Body, pose: Pose, name: string | undefined, hasMoved = false): void {
     const { appearance } = body;
     if (!appearance) return this.#models.remove(body.id);
     const { form, sea } = appearance;
     if (sea !== undefined) this.#setSea(body.id, sea);
     if (form?.shape === "person") this.crowd.add(body, pose);
-    else if (form) this.#addVehicle(createProp(body, form, pose));
+    else if (form) this.#addVehicle(Object.assign(createProp(body, form, pose), { hasMoved }));
     this.#showModel(body.id, appearance);
     this.#name(body, pose, name);
     this.#hasChanged = true;
@@ -203,8 +209,10 @@ export class WorldScene {
   }
 
   remove(id: number): void {
+    const before = this.#props.get(id);
     this.#models.remove(id);
     this.#take(id);
+    this.#compareLawn(before, undefined);
   }
 
   clear(): void {
@@ -274,6 +282,8 @@ export class WorldScene {
     for (const prop of this.#moving) {
       if (!source.pose(prop.id, this.#pose) || isSamePose(this.#pose, prop)) continue;
       copyPose(this.#pose, prop);
+      if (isPaving(prop)) this.#changeLawn();
+      prop.hasMoved = true;
       if (source.display.hasJumped(prop.id)) this.#trails.restart(prop.id);
       if (prop.isModelled) this.#models.place(prop.id);
       else this.#rendererOf(prop).place(prop);
@@ -352,7 +362,6 @@ export class WorldScene {
     if (!prop) return;
     this.#signs.remove(id);
     this.#trails.remove(id);
-    if (prop.body.isFixed || isPaving(prop)) this.#changeLawn();
     this.#footprints.remove(prop);
     this.#halos.remove(prop);
     if (this.#ground.remove(id)) this.#footprints.refresh();
@@ -379,6 +388,11 @@ export class WorldScene {
     return lowest;
   }
 
+  /** Grows the grass again if an entity takes another part of the ground than before. */
+  #compareLawn(before: Prop | undefined, after: Prop | undefined): void {
+    if (lawnPartOf(before) !== lawnPartOf(after)) this.#changeLawn();
+  }
+
   #changeLawn(): void {
     this.#lowest = undefined;
     this.#hasLawnChanged = true;
@@ -400,7 +414,6 @@ export class WorldScene {
     this.#signs.add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);
     if (!prop.body.isFixed) this.#trails.add(prop);
-    if (prop.body.isFixed || isPaving(prop)) this.#changeLawn();
     if (!prop.body.isFixed) this.#moving.add(prop);
     if (prop.id === this.#highlighted) this.#light(prop.id, HIGHLIGHT);
     if (picture !== undefined && !prop.texture) void this.#loadTextureOf(prop, picture);
@@ -463,6 +476,14 @@ export class WorldScene {
     const bearer = this.#bearerOf(body.id);
     this.labels.set(body.id, text, bearer ?? at, (bearer?.halfHeight ?? 0) + LABEL_ABOVE_M);
   }
+}
+
+/** The ground that an entity is or covers, and the colour of a lawn; empty for an entity on which grass does not depend. */
+function lawnPartOf(prop: Prop | undefined): string {
+  if (!prop || !((prop.body.isFixed && prop.body.isSolid) || isPaving(prop))) return "";
+  const { position, quaternion, halfX, halfY, halfZ, color } = prop;
+  const shape = [...position.toArray(), ...quaternion.toArray(), halfX, halfY, halfZ];
+  return `${shape} ${isGround(prop) ? color : ""}`;
 }
 
 function prefersStillness(): boolean {

@@ -80,7 +80,7 @@ function createTuft(): BufferGeometry {
   return geometry;
 }
 
-/** Whether an entity covers a place. For an entity that is turned, the circle around it counts. */
+/** Whether an entity covers a place. A turned entity is approximated by its bounding circle. */
 function covers(box: RayBox, x: number, z: number): boolean {
   const { position, quaternion } = box;
   const dx = Math.abs(x - position.x);

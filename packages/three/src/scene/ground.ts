@@ -35,8 +35,9 @@ export function isGround({ form, body, opacity, halfX, halfY, halfZ, quaternion 
 }
 
 /** Whether a prop is a path, a line or a slab on the ground: flat, without a body, and attached to nothing. */
-export function isPaving({ body, halfX, halfY, halfZ }: Prop): boolean {
-  return body.isScenery && 2 * halfY <= PAVING_M && 4 * halfY < Math.min(halfX, halfZ);
+export function isPaving({ body, hasMoved, opacity, halfX, halfY, halfZ }: Prop): boolean {
+  if (!body.isScenery || hasMoved || opacity < 1) return false;
+  return 2 * halfY <= PAVING_M && 4 * halfY < Math.min(halfX, halfZ);
 }
 
 interface Slab {

@@ -4,7 +4,7 @@ import { rayBoxDistance } from "./ray.js";
 
 /** Default length of a ray, in metres. */
 const REACH_M = 100;
-/** One sees through obstacles of a lower opacity. */
+/** Obstacles below this opacity count as transparent. */
 const GLASS_OPACITY = 0.4;
 
 export interface Cast {
@@ -13,7 +13,7 @@ export interface Cast {
   /** An entity to ignore: the carried entity, or the local player's body. */
   readonly except?: number | undefined;
   readonly reach?: number;
-  /** Whether the ray passes through obstacles that one sees through. */
+  /** Whether the ray passes through transparent obstacles. */
   readonly passesGlass?: boolean;
 }
 

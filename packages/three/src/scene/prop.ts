@@ -28,6 +28,8 @@ export interface Prop extends RayBox {
   texture: Texture | undefined;
   /** Whether a model is drawn in its place. */
   isModelled: boolean;
+  /** Whether it has moved since its entity appeared. */
+  hasMoved: boolean;
   /** The prop's index among the instances that are drawn together; −1 if it is not drawn as an instance. */
   slot: number;
 }
@@ -56,6 +58,7 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
     glow: body.appearance?.glow ?? 0,
     texture: undefined,
     isModelled: false,
+    hasMoved: false,
     slot: -1,
     position: pose.position.clone(),
     quaternion: pose.quaternion.clone(),

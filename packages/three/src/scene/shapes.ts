@@ -53,12 +53,11 @@ export class Shapes {
   }
 
   remove(prop: Prop): void {
-    const key = this.#keyOf(prop);
-    const batch = this.#batches.get(key);
+    const batch = this.#batchOf.get(prop);
     if (!batch) return;
     batch.remove(prop);
     this.#batchOf.delete(prop);
-    if (batch.all.length === 0) this.#drop(key, batch);
+    if (batch.all.length === 0) this.#drop(this.#keyOf(prop), batch);
   }
 
   place(prop: Prop): void {
