@@ -91,7 +91,9 @@ export class Editor {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(":host { display: block; height: 100%; } .cm-editor { height: 100%; }");
     root.adoptedStyleSheets = [sheet];
-    this.#view = new EditorView({ root, parent: root as unknown as Element, state: EditorState.create() });
+    const unnamed = EditorView.contentAttributes.of({ "aria-label": "No file is open." });
+    const state = EditorState.create({ extensions: unnamed });
+    this.#view = new EditorView({ root, parent: root as unknown as Element, state });
   }
 
   get text(): string {
