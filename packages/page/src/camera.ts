@@ -11,10 +11,10 @@ const EYES_PITCH_MAX = 1.5;
 const SHAKE_RADIANS = 0.08;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
-/** The vertical field of view of a wide picture, and the horizontal one that a narrow picture has at least, in degrees. */
+/** Vertical field of view of a wide picture, and minimum horizontal field of view of a narrow one, in degrees. */
 const [FOV, SIDEWAYS_FOV_MIN] = [52, 44];
 const FOV_MAX = 84;
-/** In a narrow picture, the camera is at most this many times as far away. */
+/** Maximum factor by which a narrow picture moves the camera back. */
 const NARROW_REACH_MAX = 1.2;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;

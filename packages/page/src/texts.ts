@@ -13,7 +13,7 @@ export const pageTexts = {
   lookHint: "drag to look",
   chatHint: "chat",
   emotesHint: "gestures",
-  keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
+  keys: { left: "Click", right: "Right click", enter: "Enter" },
   slot: (key: string, label: string, count: number) =>
     `Slot ${key}: ${label === "" ? "empty" : label}${count > 1 ? `, ${count}` : ""}`,
   prompt: (key: string, label: string) => `${key}: ${label}`,
@@ -50,7 +50,7 @@ export const pageTexts = {
   say: "Say something",
   pressToChat: "Press Enter to chat",
   jump: "Jump",
-  charge: "How much of it",
+  charge: "Charge",
   stick: "Walk: press the left half of the picture and move the finger",
   onlyYou: "only you",
   people: (count: number) => `${count} people`,

@@ -109,4 +109,6 @@ it("gives triggers to charged actions, the cross to slots, and the first free bu
   expect([2, 3, 5, 4, 6].map((button) => shared.get(button))).toEqual(others);
   expect([12, 15, 13, 14].map((button) => shared.get(button))).toEqual(slots.slice(0, 4));
   expect(shared.size).toBe(10);
+  const alone = shareOutButtons(slots.map((trigger) => ({ trigger, isCharged: false })));
+  expect([...alone.values()], "without other actions, every slot has a button").toEqual(slots);
 });

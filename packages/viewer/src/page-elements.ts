@@ -49,10 +49,10 @@ export function hudElements(): HudElements {
     },
     emotes: element("emotes", HTMLElement),
     emoteToggles: ["emote-toggle", "touch-emote"].map((id) => element(id, HTMLButtonElement)),
-    banner: element("banner", HTMLElement),
+    connection: element("banner", HTMLElement),
     otherRoom: element("banner-other", HTMLButtonElement),
     notice: element("notice", HTMLElement),
-    prompt: element("prompt", HTMLElement),
+    offers: element("prompt", HTMLElement),
     charge: element("charge", HTMLElement),
     touch: {
       actions: element("touch-actions", HTMLElement),

@@ -55,6 +55,6 @@ export interface ControlsDisplay {
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void;
   /** Shows the charge of an action, 0 to 1; `undefined` hides it. */
   setCharge(share: number | undefined): void;
-  /** The user takes another device, whose controls all texts name from now on. */
+  /** Called when the user switches devices. All texts then name that device's controls. */
   setDevice(device: DeviceInUse): void;
 }

@@ -90,7 +90,6 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .talk { display: flex; gap: 8px; }
 .touch button { min-width: 64px; min-height: 48px; touch-action: none; user-select: none; }
 .touch button.emote { min-width: 48px; }
-.touch button.emote { min-width: 48px; }
 .touch button.offered { background: #2a7f86; }
 .touch button.idle { visibility: hidden; }
 .touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }

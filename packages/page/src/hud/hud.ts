@@ -48,11 +48,13 @@ export interface HudElements {
   readonly intro: IntroElements;
   readonly emotes: HTMLElement;
   readonly emoteToggles: readonly HTMLElement[];
-  readonly banner: HTMLElement;
+  /** The line about the connection. */
+  readonly connection: HTMLElement;
   /** A button that is shown while the server refuses this client. */
   readonly otherRoom?: HTMLElement;
   readonly notice: HTMLElement;
-  readonly prompt: HTMLElement;
+  /** Names the actions that can be done now, and their controls. */
+  readonly offers: HTMLElement;
   /** A meter whose first child is the bar. */
   readonly charge: HTMLElement;
   readonly touch: { readonly actions: HTMLElement; readonly jump: HTMLElement; readonly chat: HTMLElement };
@@ -80,17 +82,22 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   readonly #buttons: TouchButtons;
   #labels: ReadonlyMap<string, string> = new Map();
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The shown prompts; `undefined` if they must be written again. */
+  #prompts: string | undefined;
+  readonly #signal: AbortSignal | undefined;
 
-  /** `onKeys` is called when the user hides or shows the bar of keys. The parts listen to keys until `signal`. */
+  /** `onKeys` is called when the user hides or shows the bar of keys. The texts and their listeners end with `signal`. */
   constructor(elements: HudElements, onKeys?: (isVisible: boolean) => void, signal?: AbortSignal) {
     this.#elements = elements;
+    this.#signal = signal;
+    signal?.addEventListener("abort", () => clearTimeout(this.#noticeTimer));
     const { chat, people, screens, keys, intro, touch, emotes, emoteToggles } = elements;
     ({ stick: this.stick, knob: this.knob, voice: this.voice, gyroscope: this.gyroscope } = elements);
     const hud = this;
     const press = (trigger: string): void => this.listener?.press(trigger);
     const lift = (trigger: string): void => this.listener?.release(trigger);
     this.highlights = new Highlights(elements.highlights);
-    this.connection = new ConnectionBanner(elements.banner, elements.otherRoom);
+    this.connection = new ConnectionBanner(elements.connection, elements.otherRoom);
     this.screens = new ScreenTexts(screens, (key) => {
       press(key);
       lift(key);
@@ -159,9 +166,9 @@ export class Hud implements ControlsDisplay, LinesDisplay {
     }, NOTICE_MS);
   }
 
-  /** The lines about the connection and of {@link Hud.say} that are shown now; empty for none. */
+  /** The visible connection line and notice, joined; empty if neither is shown. */
   get notice(): string {
-    const shown = [this.#elements.banner, this.#elements.notice].filter((line) => !line.hidden);
+    const shown = [this.#elements.connection, this.#elements.notice].filter((line) => !line.hidden);
     return shown.map((line) => line.textContent).join(" ");
   }
 
@@ -196,17 +203,23 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   /** Names the controls of the device in use, because the device, its keys or the actions changed. */
   nameControls(): void {
     this.keyBar.hasWalkers = hasWalkers(this.world);
-    this.keyBar.define(this.listener?.controls() ?? KEYBOARD);
+    const controls = this.listener?.controls() ?? KEYBOARD;
+    this.keyBar.define(controls);
     this.intro.update();
+    // A touch screen has no keys to list, so help is only the card.
+    this.#elements.keys.toggle.hidden = controls.device === "touch" && !this.intro.isDefined;
+    this.#prompts = undefined;
   }
 
   /** Shows the actions that can be done now: those with a target before the others. */
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
-    const { prompt } = this.#elements;
+    const shown = [offers, others].map((bindings) => bindings.map(({ action }) => action).join()).join(";");
+    if (shown === this.#prompts) return;
+    this.#prompts = shown;
+    const element = this.#elements.offers;
     const controls = this.listener?.controls();
-    const text = promptFor(promptedActions(offers, others), controls, PROMPTS_MAX);
-    if (text !== prompt.textContent) prompt.textContent = text;
-    prompt.hidden = text === "";
+    element.textContent = promptFor(promptedActions(offers, others), controls, PROMPTS_MAX);
+    element.hidden = element.textContent === "";
     if (controls?.device === "touch")
       this.#leaveRoomFor(this.#buttons.mark(triggersOf(offers), triggersOf(others)));
   }
@@ -228,11 +241,13 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   /** Shows the goal and the first steps of a world, if its server lists it. */
   async introduce(name: string): Promise<void> {
-    const { world } = this;
-    const worlds = await worldsOf(world?.serverUrl ?? "").catch(() => []);
-    if (world === undefined || world !== this.world || world.status === "closed") return;
+    const world = this.world;
+    const signal = this.#signal;
+    const worlds = await worldsOf(world?.serverUrl ?? "", { signal }).catch(() => []);
+    if (signal?.aborted || world === undefined || world !== this.world || world.status === "closed") return;
     this.intro.define(worlds.find((world) => world.name === name));
     this.intro.show();
+    this.nameControls();
   }
 
   protected showStatus({ status, connection }: World): void {
@@ -247,8 +262,10 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   #showScreen(world: World): void {
     this.screens.invalidate();
-    // Several values that arrive together are written once.
-    queueMicrotask(() => this.screens.update(world.screen));
+    // Batches values that arrive together into one update.
+    queueMicrotask(() => {
+      if (world === this.world) this.screens.update(world.screen);
+    });
   }
 
   #countPeople(world: World): void {

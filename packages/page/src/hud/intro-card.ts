@@ -48,6 +48,11 @@ export class IntroCard {
     return !this.#elements.card.hidden;
   }
 
+  /** Whether the world describes itself. */
+  get isDefined(): boolean {
+    return this.#described !== undefined;
+  }
+
   /** Sets the world that the card describes; `undefined` for none. */
   define(world: WorldListing | undefined): void {
     this.hide();

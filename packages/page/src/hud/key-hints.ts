@@ -24,7 +24,7 @@ export interface NamedControls extends NamedDevice {
   readonly bindings: readonly Binding[];
 }
 
-/** A keyboard on which no key is moved. */
+/** The default keyboard layout, without remapped keys. */
 export const KEYBOARD: NamedControls = {
   device: "keyboard",
   keymap: UNMOVED,
@@ -52,7 +52,7 @@ function padButton(button: number): string {
   return pageTexts.padButtons[button] ?? String(button);
 }
 
-/** The name of a control that is the same in every world, on the device in use. */
+/** Returns the device's name for a control that all worlds share. */
 export function movementName(control: "walk" | "run" | "jump", { device, keymap }: NamedDevice): string {
   if (device === "touch") return pageTexts.touchControls[control];
   if (device === "gamepad") return pageTexts.padControls[control];
@@ -97,8 +97,8 @@ export interface KeyedAction {
 }
 
 /**
- * The actions that have a key or button on the device in use. Actions on consecutive number keys whose labels differ only in a final number become one
- * entry: "Slot 1" to "Slot 4" on the keys 1 to 4 are "Slot" on "1–4".
+ * The actions that have a key or button on the device in use. Actions on consecutive number keys whose labels differ only in
+ * a final number become one entry: "Slot 1" to "Slot 4" on the keys 1 to 4 are "Slot" on "1–4".
  */
 export function keyedActions(
   bindings: readonly Binding[],

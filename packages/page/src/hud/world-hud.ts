@@ -46,11 +46,13 @@ export class WorldHud extends Hud {
 /** The elements of the display, in a shadow root, and the row with the switch for voices. */
 function createElements(): { readonly elements: HudElements; readonly voiceOption: HTMLElement } {
   const element = part("div", "");
+  // `WorldControls` sets another device.
+  element.dataset["device"] = "keyboard";
   const root = element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(HUD_STYLE);
   root.adoptedStyleSheets = [sheet];
-  const [flash, banner, line, notice] = [
+  const [flash, banner, connection, notice] = [
     part("div", "flash"),
     part("p", "panel message"),
     part("p", "panel notice"),
@@ -70,7 +72,7 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
   ];
   const [keys, offers, emotes] = [
     part("div", "panel help"),
-    part("p", "panel offers"),
+    part("p", "panel"),
     part("section", "panel emotes"),
   ];
   const charge = part("div", "panel meter");
@@ -83,7 +85,8 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     button("panel emote", "☺", pageTexts.emotes),
     button("emote", "☺", pageTexts.emotes),
   ] as const;
-  for (const spoken of [score, message, banner, prompt, line, notice]) spoken.setAttribute("role", "status");
+  for (const spoken of [score, message, banner, prompt, connection, notice])
+    spoken.setAttribute("role", "status");
   for (const empty of [banner, people, keys, charge, notice, offers, emotes]) empty.hidden = true;
   const chat = createChat();
   const intro = createIntro();
@@ -111,7 +114,7 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     flash,
     stick,
     within("top", count, board, within("corner", microphone, emoteToggles[0], help)),
-    within("said", line, notice, list, people),
+    within("said", connection, notice, list, people),
     within("middle", banner, message),
     charge,
     keys,
@@ -122,27 +125,25 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     within("low", prompt, within("prompts", offers), slots, chat.panel),
   );
   const elements: HudElements = {
-    ...{
-      root: element,
-      stick,
-      knob,
-      voice,
-      gyroscope,
-      chat,
-      count,
-      emotes,
-      emoteToggles,
-      notice,
-      charge,
-      touch,
-    },
+    root: element,
+    stick,
+    knob,
+    voice,
+    gyroscope,
+    chat,
+    count,
+    emotes,
+    emoteToggles,
+    notice,
+    charge,
+    touch,
+    offers,
+    connection,
     screens: { board, score, clock, message, prompt, list, slots },
     people: { panel: people, list: peopleLines, toggle: count },
     highlights: { banner, flash },
     keys: { bar: keys, toggle: help },
     intro: { ...intro, help },
-    banner: line,
-    prompt: offers,
   };
   return { elements, voiceOption };
 }

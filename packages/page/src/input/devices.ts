@@ -92,7 +92,7 @@ export class Devices {
     this.onChange?.();
   }
 
-  /** The press that takes a gamepad changes the texts of the card, and the next one closes it. */
+  /** The first press switches to the gamepad and updates the card; the next press closes the card. */
   #usePad(): void {
     if (this.#inUse === "gamepad") this.#inputs.do("begin");
     else this.#use("gamepad");

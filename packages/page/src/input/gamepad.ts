@@ -3,7 +3,7 @@ import type { InputCollector } from "./input-collector.js";
 
 const DEAD = 0.15;
 const LOOK_PER_SECOND = 2.6;
-/** A stick that is moved farther is in use: worn sticks rest beside their middle. */
+/** Deflection above which a stick counts as used; worn sticks do not centre exactly. */
 const USED = 0.5;
 
 /** Receives the events of gamepads. */
@@ -100,7 +100,7 @@ export function shareOutButtons(
   };
   give(charged, [...TRIGGERS, ...BUTTONS]);
   give(others, [...BUTTONS, ...TRIGGERS, ...CROSS]);
-  give(slots, CROSS);
+  give(slots, [...CROSS, ...BUTTONS, ...TRIGGERS]);
   return shared;
 }
 

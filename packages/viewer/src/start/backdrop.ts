@@ -152,8 +152,9 @@ export class Backdrop implements PoseSource {
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
       const yaw = -angle + (speed > 0 ? Math.PI : 0);
-      const pose = createPose(Math.cos(angle) * radius, 0.9, Math.sin(angle) * radius, yaw);
-      this.#scene.crowd.place(id, pose);
+      POSE.position.set(Math.cos(angle) * radius, 0.9, Math.sin(angle) * radius);
+      POSE.quaternion.set(0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2));
+      this.#scene.crowd.place(id, POSE);
     }
     const { side, share } = throwAt(seconds);
     const holder = share === 0 ? this.#throwers[side] : undefined;
@@ -266,4 +267,5 @@ function throwAt(seconds: number): { readonly side: 0 | 1; readonly share: numbe
   return { side: turn % 2 === 0 ? 0 : 1, share: Math.max(0, (since - HOLD_S) / FLIGHT_S) };
 }
 
+const POSE = createPose();
 const UNSCALED: Vector = [1, 1, 1];

@@ -54,7 +54,7 @@ export function drawForPicturesOnly(page: Page): Promise<void> {
   });
 }
 
-/** A picture of a page that draws for pictures only. */
+/** Takes a screenshot of a page after `drawForPicturesOnly`. */
 export async function takePicture(page: Page): Promise<Buffer> {
   await page.evaluate(async () => {
     window.isDrawn = true;

@@ -1,0 +1,103 @@
+/**
+ * The texts over a world's picture.
+ *
+ * @vitest-environment jsdom
+ */
+import type { World } from "nowcast/world";
+import { beforeAll, expect, it, vi } from "vitest";
+import { type Binding, readBindings } from "../../nowcast/src/world/describe/binding.js";
+import { KEYBOARD } from "../src/hud/key-hints.js";
+import { WorldHud } from "../src/hud/world-hud.js";
+
+beforeAll(() => {
+  Object.assign(CSSStyleSheet.prototype, { replaceSync: () => undefined });
+});
+
+class FakeWorld {
+  readonly players = new Map();
+  readonly screen = new Map<string, unknown>();
+  readonly serverUrl = "http://localhost";
+  readonly status = "open";
+  readonly connection = { isStable: true };
+  readonly definition = undefined;
+  readonly avatarId = undefined;
+  readonly #listeners: [string, (event: object) => void][] = [];
+
+  on(type: string, listener: (event: object) => void): void {
+    this.#listeners.push([type, listener]);
+  }
+
+  say(message: string): void {
+    this.screen.set("message", message);
+    for (const [type, listener] of this.#listeners) if (type === "screen") listener({ place: "message" });
+  }
+
+  get asWorld(): World {
+    return this as never;
+  }
+}
+
+const create = (world = new FakeWorld()): WorldHud => new WorldHud(document.body, world.asWorld);
+const [wave] = readBindings([{ name: "wave", arguments: [], hint: { key: "f", label: "Wave" } }]) as [
+  Binding,
+];
+
+it("names_the_keyboard_on_a_page_without_controls", () => {
+  expect(create().element.dataset["device"]).toBe("keyboard");
+});
+
+it("shows_the_new_world_although_the_old_one_changed_in_the_same_task", async () => {
+  const [old, next] = [new FakeWorld(), new FakeWorld()];
+  const hud = create(old);
+  await Promise.resolve();
+  old.say("old");
+  hud.follow(next.asWorld, new AbortController().signal);
+  next.say("new");
+  await Promise.resolve();
+  const texts = [...hud.element.shadowRoot!.querySelectorAll(".message")].map((line) => line.textContent);
+  expect(texts).toContain("new");
+  expect(texts).not.toContain("old");
+});
+
+it("writes_prompts_only_if_they_change", () => {
+  const hud = create();
+  const controls = vi.fn(() => KEYBOARD);
+  hud.listener = { controls } as never;
+  const shown = (): string => hud.element.shadowRoot!.querySelector(".prompts")!.textContent;
+  hud.setActions([wave]);
+  hud.setPrompts([wave], []);
+  expect(shown()).toBe("F: Wave");
+  controls.mockClear();
+  hud.setPrompts([wave], []);
+  expect(controls).not.toHaveBeenCalled();
+  hud.setPrompts([], [wave]);
+  expect(shown()).toBe("");
+  hud.setPrompts([wave], []);
+  hud.listener = { controls: () => ({ ...KEYBOARD, device: "touch" }) } as never;
+  hud.setDevice("touch");
+  hud.setPrompts([wave], []);
+  expect(shown()).toBe("");
+});
+
+it("has_no_button_for_help_on_a_touch_screen_in_a_world_without_a_description", () => {
+  const hud = create();
+  const help = hud.element.shadowRoot!.querySelector<HTMLElement>("[aria-label=Keys]")!;
+  hud.setActions([]);
+  expect(help.hidden).toBe(false);
+  hud.listener = { controls: () => ({ ...KEYBOARD, device: "touch" }) } as never;
+  hud.setDevice("touch");
+  expect(help.hidden).toBe(true);
+  hud.intro.define({ name: "yard", goal: "Play.", how: [] } as never);
+  hud.nameControls();
+  expect(help.hidden).toBe(false);
+});
+
+it("leaves_no_timer_after_its_end", () => {
+  vi.useFakeTimers();
+  const hud = create();
+  hud.say("Hello");
+  expect(vi.getTimerCount()).toBe(1);
+  hud.dispose();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
