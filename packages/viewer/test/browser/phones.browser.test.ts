@@ -93,6 +93,19 @@ describe.each([
   });
 });
 
+it("the_card_covers_no_control_of_a_small_tablet", async () => {
+  const viewport = { width: 660, height: 900 };
+  const visitor = await Visitor.enter(browser, server, {
+    name: "Ada",
+    room: "builders-tablet",
+    viewport,
+    hasTouch: true,
+  });
+  await waitFor("the card", () => visitor.page.locator("#intro").isVisible());
+  await expectFree(visitor.page, "with the card");
+  await visitor.leave();
+});
+
 /** Shows the card, no panel, and each panel, and expects that all shown parts are free. */
 async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: string): Promise<void> {
   const press = (selector: string): Promise<void> => {
