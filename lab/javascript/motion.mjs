@@ -23,7 +23,8 @@ const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;
 const SPARE_MS = 60_000;
 const SLOWER = Number(process.env["NOWCAST_SLOWER"] ?? 1);
-if (!(SLOWER >= 1)) throw new Error("NOWCAST_SLOWER must be a number from 1 up, such as 4: set one, or unset it");
+if (!(SLOWER >= 1))
+  throw new Error("NOWCAST_SLOWER must be a number from 1 up, such as 4: set one, or unset it");
 
 // The server of an emulated host uses a self-signed certificate, and there are no other hosts on this link.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
