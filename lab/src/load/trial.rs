@@ -148,7 +148,7 @@ pub(super) fn run(
     let measurements = readers.measurements()?;
     drop(readers);
     if measurements.updates == 0 {
-        let why = measurements.why_lost.unwrap_or_else(|| "none".into());
+        let why = measurements.why_lost.unwrap_or_else(|| "none was reported".into());
         return Err(LoadError::NoUpdates { clients: joined, why });
     }
     let resident_bytes_left = match plan.linger {
