@@ -1,6 +1,14 @@
 import type { WorldView } from "@nowcast/three";
 import type { WorldScene } from "@nowcast/three/internal";
-import { BoxGeometry, Mesh, MeshBasicMaterial, Vector3 } from "three";
+import {
+  BoxGeometry,
+  EdgesGeometry,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  MeshBasicMaterial,
+  Vector3,
+} from "three";
 import { Actions } from "./actions.js";
 import type { OrbitCamera } from "./camera.js";
 import type { ControlsDisplay } from "./hud/controls-display.js";
@@ -78,13 +86,11 @@ function pointerAim({ canvas, camera: { lens: camera }, devices }: AimParts, out
   return out;
 }
 
-/** A bright cell, a little larger than the block that will stand there. */
+/** A cell with bright edges, a little larger than the block that will stand there. It is visible on lawns, on sand and in the sun. */
 function createCell(): Mesh {
-  const material = new MeshBasicMaterial({
-    color: 0xffffff,
-    opacity: 0.35,
-    transparent: true,
-    depthWrite: false,
-  });
-  return new Mesh(new BoxGeometry(1.02, 1.02, 1.02), material);
+  const look = { color: 0x5fd8e8, transparent: true, depthWrite: false, toneMapped: false };
+  const geometry = new BoxGeometry(1.02, 1.02, 1.02);
+  const cell = new Mesh(geometry, new MeshBasicMaterial({ ...look, opacity: 0.24 }));
+  cell.add(new LineSegments(new EdgesGeometry(geometry), new LineBasicMaterial({ ...look, color: 0x0b6f86 })));
+  return cell;
 }
