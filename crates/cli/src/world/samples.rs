@@ -79,7 +79,7 @@ impl Sample {
                 )
             }
             Sample::Gallery => packed!(
-                "gallery": "world.luau", "house.luau", "tests/visit.luau";
+                "gallery": "world.luau", "house.luau", "pictures.luau", "tests/visit.luau";
                 "assets/door.glb", "assets/kart.glb", "assets/picture.webp"
             ),
             Sample::Robots => {
