@@ -91,6 +91,8 @@ function createCell(): Mesh {
   const look = { color: 0x5fd8e8, transparent: true, depthWrite: false, toneMapped: false };
   const geometry = new BoxGeometry(1.02, 1.02, 1.02);
   const cell = new Mesh(geometry, new MeshBasicMaterial({ ...look, opacity: 0.24 }));
-  cell.add(new LineSegments(new EdgesGeometry(geometry), new LineBasicMaterial({ ...look, color: 0x0b6f86 })));
+  cell.add(
+    new LineSegments(new EdgesGeometry(geometry), new LineBasicMaterial({ ...look, color: 0x0b6f86 })),
+  );
   return cell;
 }
