@@ -67,6 +67,13 @@ export class LocalAvatar {
     return id !== undefined && view?.world.pose(id, this.#shown) === true;
   }
 
+  /** The middle of the walking avatar, while the camera follows it and does not fill its head. */
+  get watchedPerson(): Vector3 | undefined {
+    const { member, hidden } = this;
+    const isApart = Number.isFinite(this.#page.camera.nearness);
+    return member && isApart && hidden === undefined ? member.position : undefined;
+  }
+
   /** The avatar that would fill the picture, and is not drawn. */
   get hidden(): number | undefined {
     const { view, camera, headset } = this.#page;

@@ -169,6 +169,7 @@ export class WorldControls {
     if (this.#resumedAtMs !== undefined && (avatar.isShown || nowMs > this.#resumedAtMs + RESUMING_MS_MAX))
       this.#resumedAtMs = undefined;
     if (!this.isResuming) avatar.follow(seconds, view);
+    scene.sightline.watch(camera.lens, headset ? undefined : avatar.watchedPerson);
     const isOpen = world.status === "open";
     const pitch = headset?.pitch ?? pitchBehind(camera);
     this.#pitch.update(world, lookPitch(pitch), nowMs);

@@ -21,6 +21,7 @@ import { Halos } from "./scene/halos.js";
 import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
 import { Shapes } from "./scene/shapes.js";
+import { Sightline } from "./scene/sightline.js";
 import { Signs } from "./scene/signs.js";
 import { Trails } from "./scene/trails.js";
 
@@ -64,6 +65,8 @@ export class WorldScene {
   eye: Vector3 | undefined;
   readonly labels: Labels;
   readonly assets: Assets;
+  /** Opens the way from the camera to the watched avatar. */
+  readonly sightline = new Sightline();
   readonly #ground = new Ground();
   readonly #boxes: Boxes;
   readonly #shapes: Shapes;
@@ -103,8 +106,9 @@ export class WorldScene {
       assets,
       async (entry) => {
         const kit = kitModelOf(entry.name);
-        if (kit !== undefined) return (await import("./models/kit.js")).createKitModel(kit);
-        return loadModel(await assets.get(entry, fileBytes));
+        if (kit !== undefined)
+          return this.sightline.openModel((await import("./models/kit.js")).createKitModel(kit));
+        return this.sightline.openModel(await loadModel(await assets.get(entry, fileBytes)));
       },
       (model) => model.dispose(),
       report,
@@ -116,8 +120,8 @@ export class WorldScene {
       report,
     );
     this.#models = new Models(this.#modelCache, (id) => this.#modelShown(id));
-    this.#boxes = new Boxes(detail.bevelSegments, detail.rich);
-    this.#shapes = new Shapes(detail.rich);
+    this.#boxes = new Boxes(detail.bevelSegments, detail.rich, this.sightline);
+    this.#shapes = new Shapes(detail.rich, this.sightline);
     this.#ground.setDetail(detail.rich);
     this.#footprints = new Footprints((x, y, z) => this.#ground.topAt(x, y, z));
     const { crowd } = this;

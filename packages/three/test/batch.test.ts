@@ -7,6 +7,7 @@ import { createPose } from "../src/pose.js";
 import { Boxes } from "../src/scene/boxes.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
 import { Shapes } from "../src/scene/shapes.js";
+import { Sightline } from "../src/scene/sightline.js";
 
 const FORMS: readonly Form[] = [
   { shape: "sphere", radius: 0.5 },
@@ -44,7 +45,7 @@ it("draws each entity once at its position, while entities are added, removed, m
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), fc.boolean(), (steps, areBoxes) => {
-      const [boxes, shapes] = [new Boxes(1, false), new Shapes(false)];
+      const [boxes, shapes] = [new Boxes(1, false, new Sightline()), new Shapes(false, new Sightline())];
       const renderer = areBoxes ? boxes.batch : shapes;
       const props: Prop[] = [];
       let nextId = 1;
@@ -75,7 +76,7 @@ it("draws each entity once at its position, while entities are added, removed, m
 });
 
 it("draws entities of one form together, and keeps nothing of removed forms", () => {
-  const shapes = new Shapes(false);
+  const shapes = new Shapes(false, new Sightline());
   const balls = Array.from({ length: 100 }, (_, id) => prop(id, { shape: "sphere", radius: 0.5 }));
   for (const ball of balls) shapes.add(ball);
   expect(shapes.group.children.length).toBe(1);

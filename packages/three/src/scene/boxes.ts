@@ -2,6 +2,7 @@ import { Group, type Material } from "three";
 import { Batch, type Surface } from "./batch.js";
 import { createBevelledBox } from "./bevelled-box.js";
 import { createBoxDepthMaterial, createBoxMaterial } from "./box-material.js";
+import type { Sightline } from "./sightline.js";
 
 /** Draws every opaque box of the world in one draw call, with bevelled edges. */
 export class Boxes {
@@ -10,11 +11,13 @@ export class Boxes {
   readonly batch: Batch;
   #segments: number;
   #isRich: boolean;
+  readonly #sightline: Sightline;
 
-  constructor(segments: number, isRich: boolean) {
+  constructor(segments: number, isRich: boolean, sightline: Sightline) {
+    this.#sightline = sightline;
     this.#segments = segments;
     this.#isRich = isRich;
-    this.#material = createBoxMaterial(isRich);
+    this.#material = sightline.open(createBoxMaterial(isRich));
     this.batch = new Batch(new Group(), this.#surface());
   }
 
@@ -23,7 +26,7 @@ export class Boxes {
     if (segments === this.#segments && isRich === this.#isRich) return;
     if (isRich !== this.#isRich) {
       this.#material.dispose();
-      this.#material = createBoxMaterial(isRich);
+      this.#material = this.#sightline.open(createBoxMaterial(isRich));
     }
     this.#segments = segments;
     this.#isRich = isRich;

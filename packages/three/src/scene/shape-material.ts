@@ -26,7 +26,7 @@ export function createShapeMaterial(
       .replace("#include <common>", `#include <common>\n${VARYINGS}`)
       .replace(
         "#include <color_fragment>",
-        `#include <color_fragment>\n${SOFTEN_GLSL}\ndiffuseColor.a *= vStyle.z;${pattern === "seamed" ? SEAMS : ""}`,
+        `#include <color_fragment>\n${SOFTEN_GLSL}\ndiffuseColor.a *= vStyle.z;${PATTERNS[pattern]}`,
       )
       .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW_GLSL}`);
   };
@@ -46,6 +46,10 @@ export const SOFTEN_GLSL = /* glsl */ `
 export const GLOW_GLSL = /* glsl */ `
   totalEmissiveRadiance += (diffuseColor.rgb * 0.35 + vec3(0.1, 0.09, 0.06)) * vStyle.y;`;
 
+/** Glass fades before the lens, so that a camera in a pane does not see through a veil. */
+const NEAR_GLASS = /* glsl */ `
+  diffuseColor.a *= smoothstep(0.5, 1.6, length(vViewPosition));`;
+
 const VARYINGS = "varying vec3 vLocal; varying vec3 vStyle;";
 
 /** Draws eight panels, every second one a little darker, with seams between them. */
@@ -58,3 +62,5 @@ const SEAMS = /* glsl */ `
     diffuseColor.rgb *= 1.0 - 0.45 * visible * (1.0 - smoothstep(0.022, 0.022 + blur, seam));
     diffuseColor.rgb *= 1.0 - 0.16 * visible * step(0.0, d.x * d.y * d.z);
   }`;
+
+const PATTERNS = { plain: "", seamed: SEAMS, clear: NEAR_GLASS } as const;

@@ -4,6 +4,7 @@ import { Batch, type Surface } from "./batch.js";
 import { createGeometry } from "./form-geometry.js";
 import type { Prop } from "./prop.js";
 import { createShapeMaterial } from "./shape-material.js";
+import type { Sightline } from "./sightline.js";
 
 interface Materials {
   readonly plain: Material;
@@ -24,10 +25,12 @@ export class Shapes {
   #namesGiven = 0;
   #materials: Materials;
   #isRich: boolean;
+  readonly #sightline: Sightline;
 
-  constructor(isRich: boolean) {
+  constructor(isRich: boolean, sightline: Sightline) {
     this.#isRich = isRich;
-    this.#materials = createMaterials(isRich);
+    this.#sightline = sightline;
+    this.#materials = createMaterials(isRich, sightline);
   }
 
   setDetail(isRich: boolean): void {
@@ -36,7 +39,7 @@ export class Shapes {
     const old = this.#materials;
     const props = [...this.#batches.values()].flatMap((batch) => batch.all);
     this.clear();
-    this.#materials = createMaterials(isRich);
+    this.#materials = createMaterials(isRich, this.#sightline);
     for (const prop of props) this.add(prop);
     for (const material of Object.values(old)) material.dispose();
   }
@@ -91,7 +94,10 @@ export class Shapes {
 
   #materialOf({ form, opacity, body, texture }: Prop): Material {
     const { plain, seamed, clear } = this.#materials;
-    if (texture) return createShapeMaterial(this.#isRich, opacity < 1 ? "clear" : "plain", texture);
+    if (texture) {
+      const pattern = opacity < 1 ? "clear" : "plain";
+      return this.#sightline.open(createShapeMaterial(this.#isRich, pattern, texture));
+    }
     if (opacity < 1) return clear;
     return form.shape === "sphere" && body.isLoose ? seamed : plain;
   }
@@ -132,10 +138,10 @@ export class Shapes {
   }
 }
 
-function createMaterials(isRich: boolean): Materials {
+function createMaterials(isRich: boolean, sightline: Sightline): Materials {
   return {
-    plain: createShapeMaterial(isRich, "plain"),
-    seamed: createShapeMaterial(isRich, "seamed"),
-    clear: createShapeMaterial(isRich, "clear"),
+    plain: sightline.open(createShapeMaterial(isRich, "plain")),
+    seamed: sightline.open(createShapeMaterial(isRich, "seamed")),
+    clear: sightline.open(createShapeMaterial(isRich, "clear")),
   };
 }

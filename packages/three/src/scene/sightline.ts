@@ -1,0 +1,70 @@
+import { type Material, Mesh, type PerspectiveCamera, Vector3, Vector4 } from "three";
+import type { Model } from "../models/load-model.js";
+
+/** Radius in metres of the opening at the watched entity. The opening is narrower near the camera. */
+const RADIUS_M = 0.95;
+/** The opening ends this far before the watched entity, so that ground and walls beside it stay whole. */
+const END_M = 0.9;
+
+/**
+ * Lets a camera see an entity behind obstacles: surfaces between the two are drawn with holes. The materials of a scene share
+ * one sightline.
+ */
+export class Sightline {
+  /** The watched place in the coordinates of the camera, and the radius of the opening; 0 for no opening. */
+  readonly #sight = { value: new Vector4(0, 0, 0, 0) };
+
+  /** Opens the way from the camera to a place; without a place, no surface has holes. */
+  watch(camera: PerspectiveCamera | undefined, place: Vector3 | undefined): void {
+    const { value } = this.#sight;
+    if (!camera || !place) return void value.set(0, 0, 0, 0);
+    camera.updateMatrixWorld();
+    SEEN.copy(place).applyMatrix4(camera.matrixWorldInverse);
+    const metres = SEEN.length();
+    // The ray ends before the entity.
+    SEEN.multiplyScalar(Math.max(0, metres - END_M) / Math.max(metres, 0.001));
+    value.set(SEEN.x, SEEN.y, SEEN.z, metres > END_M ? RADIUS_M : 0);
+  }
+
+  /** Lets a material have holes. `vViewPosition` is in the shaders of all lit materials. */
+  open<M extends Material>(material: M): M {
+    const compile = material.onBeforeCompile.bind(material);
+    const key = material.customProgramCacheKey();
+    material.customProgramCacheKey = () => `${key} sightline`;
+    material.onBeforeCompile = (shader, renderer) => {
+      compile(shader, renderer);
+      shader.uniforms["sight"] = this.#sight;
+      shader.fragmentShader = shader.fragmentShader
+        .replace("#include <common>", "#include <common>\nuniform vec4 sight;")
+        .replace("#include <clipping_planes_fragment>", `#include <clipping_planes_fragment>\n${OPENING}`);
+    };
+    return material;
+  }
+
+  /** Lets the lit materials of a static model have holes, and returns the model. */
+  openModel(model: Model): Model {
+    const materials = new Set<Material>();
+    model.root.traverse((object) => {
+      if (object instanceof Mesh) for (const material of [object.material].flat()) materials.add(material);
+    });
+    for (const material of materials) if (model.isStill && isLit(material)) this.open(material);
+    return model;
+  }
+}
+
+function isLit(material: Material): boolean {
+  return "isMeshLambertMaterial" in material || "isMeshStandardMaterial" in material;
+}
+
+const SEEN = new Vector3();
+
+/** Discards most pixels near the ray, in a fine pattern, and fewer at the edge of the opening. */
+const OPENING = /* glsl */ `
+  if (sight.w > 0.0) {
+    vec3 place = -vViewPosition;
+    float along = dot(place, sight.xyz) / dot(sight.xyz, sight.xyz);
+    float radius = sight.w * (0.25 + 0.75 * along);
+    float share = length(place - sight.xyz * along) / radius;
+    float grain = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715))));
+    if (along < 1.0 && grain > 0.12 + smoothstep(0.7, 1.0, share)) discard;
+  }`;
