@@ -321,13 +321,14 @@ function runtimeErrors(notes: readonly FileNote[], diagnostics: readonly Diagnos
 
 /** The numbers of mistakes, warnings and errors of the running rules in words. */
 function summaryOf(diagnostics: readonly Diagnostic[], runtimeErrors: number): string {
-  const count = (number: number, word: string): string => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
   const numberOf = (severity: Diagnostic["severity"]): number =>
     diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
-  const written = [
-    numberOf("error") > 0 ? count(numberOf("error"), "mistake") : undefined,
-    numberOf("warning") > 0 ? count(numberOf("warning"), "warning") : undefined,
-  ].filter((text) => text !== undefined);
-  const parts = written.length === 0 ? ["no mistakes"] : written;
-  return [...parts, ...(runtimeErrors > 0 ? [count(runtimeErrors, "runtime error")] : [])].join(", ");
+  const counts = [
+    [numberOf("error"), "mistake"],
+    [numberOf("warning"), "warning"],
+    [runtimeErrors, "runtime error"],
+  ] as const;
+  const found = counts.filter(([count]) => count > 0);
+  if (found.length === 0) return "no mistakes";
+  return found.map(([count, word]) => (count === 1 ? `1 ${word}` : `${count} ${word}s`)).join(", ");
 }
