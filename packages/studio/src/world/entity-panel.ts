@@ -4,11 +4,14 @@ import type { Command, Entity, Value, Vector } from "../api/types.js";
 import { button, make, setText } from "../dom.js";
 import { vectorText } from "../value.js";
 import { type SaveValue, ValueEditor, ValueMap } from "./value-editor.js";
+import type { WatchedValue } from "./watch-list.js";
 
 export interface EntityPanelListener {
   /** Shows another entity. */
   select(id: number | undefined): void;
   problem(error: unknown): void;
+  /** Watches an attribute. */
+  watch?(value: WatchedValue): void;
 }
 
 /** Sends commands to a room; the first refusal becomes an error. */
@@ -38,6 +41,7 @@ export class EntityPanel {
   readonly #title = make("h2");
   readonly #tags = make("p", { class: "tags" });
   #linksShown = "";
+  #kind = "";
 
   constructor(api: StudioApi, place: Place, id: number, isEditor: boolean, listener: EntityPanelListener) {
     this.#api = api;
@@ -61,6 +65,7 @@ export class EntityPanel {
           name,
           saves((value) => ({ type: "set_attribute", entity: id, name, value })),
           failed,
+          listener.watch && (() => listener.watch?.({ name, entity: { id, kind: this.#kind } })),
         ),
     );
     this.#private = new ValueEditor(
@@ -105,6 +110,7 @@ export class EntityPanel {
   }
 
   #show(entity: Entity): void {
+    this.#kind = entity.kind;
     setText(this.#title, `${entity.kind} #${entity.id}`);
     const tags = entity.tags.map((tag) => make("span", { class: "tag" }, tag));
     if (this.#tags.textContent !== entity.tags.join("")) this.#tags.replaceChildren(...tags);

@@ -16,7 +16,8 @@ export class StatePanel {
     { readonly saved: ValueEditor; readonly details: HTMLElement; readonly facts: HTMLElement }
   >();
 
-  constructor(context: Context) {
+  /** `watch` watches a key of the state. */
+  constructor(context: Context, watch?: (key: string) => void) {
     this.#context = context;
     this.#state = new ValueMap(
       (key) =>
@@ -24,6 +25,7 @@ export class StatePanel {
           key,
           this.#saves((room, value) => sendCommands(context.api, room, [{ type: "set_state", key, value }])),
           this.#failed,
+          watch && (() => watch(key)),
         ),
     );
     this.element.append(

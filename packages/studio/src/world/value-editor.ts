@@ -14,7 +14,13 @@ export class ValueEditor {
   readonly #shown: HTMLElement;
   #value: Value = null;
 
-  constructor(name: string, save: SaveValue | undefined, failed: (error: unknown) => void) {
+  /** With `watch`, a button beside the value calls it. */
+  constructor(
+    name: string,
+    save: SaveValue | undefined,
+    failed: (error: unknown) => void,
+    watch?: () => void,
+  ) {
     this.#name = name;
     this.#save = save;
     this.#failed = failed;
@@ -26,6 +32,7 @@ export class ValueEditor {
       { class: "property", role: "group", "aria-label": name },
       make("span", {}, name),
       this.#shown,
+      watch && button("Watch", watch, { class: "quiet watch-value", "aria-label": `Watch ${name}` }),
     );
   }
 

@@ -9,6 +9,7 @@ import type { RoomView } from "./room-view.js";
 import { readSearch } from "./search.js";
 import { StageBar } from "./stage-bar.js";
 import { StatePanel } from "./state-panel.js";
+import { WatchList } from "./watch-list.js";
 
 const INTERVAL_MS = 1_000;
 /** A search begins this long after the last key. */
@@ -35,6 +36,7 @@ export class WorldTab implements Tab {
   #kinds: readonly Kind[] = [];
   #state: StatePanel;
   #entity: EntityPanel | undefined;
+  #watches: WatchList | undefined;
   #selected: number | undefined;
   #view: RoomView | undefined;
   #room: string | undefined;
@@ -74,12 +76,14 @@ export class WorldTab implements Tab {
     this.#isShown = true;
     if (this.#context.room !== this.#room) this.#open(this.#context.room);
     this.#view?.start();
+    this.#watches?.start();
     this.#poll.start();
   }
 
   hidden(): void {
     this.#isShown = false;
     this.#poll.stop();
+    this.#watches?.stop();
     this.#view?.stop();
   }
 
@@ -90,7 +94,10 @@ export class WorldTab implements Tab {
     this.#view = undefined;
     this.#viewOf = undefined;
     this.#stage.replaceChildren();
-    this.#state = new StatePanel(this.#context);
+    this.#watches?.stop();
+    this.#watches =
+      room === undefined ? undefined : new WatchList(this.#context, room, (id) => this.#choose(id));
+    this.#state = new StatePanel(this.#context, (name) => this.#watches?.add({ name }));
     this.#select(undefined);
     this.#tree.setPlace(room === undefined ? undefined : { type: "room", room });
   }
@@ -219,7 +226,7 @@ export class WorldTab implements Tab {
     this.#follow(undefined);
     if (id === undefined || this.#room === undefined) {
       this.#entity = undefined;
-      this.#side.replaceChildren(this.#state.element);
+      this.#showBeside(this.#state.element);
       return;
     }
     const place = { type: "room", room: this.#room } as const;
@@ -227,9 +234,14 @@ export class WorldTab implements Tab {
     this.#entity = new EntityPanel(this.#context.api, place, id, isEditor, {
       select: (other) => this.#choose(other),
       problem: (error) => void this.#context.attempt(() => Promise.reject(error)),
+      watch: (value) => this.#watches?.add(value),
     });
-    this.#side.replaceChildren(this.#entity.element);
+    this.#showBeside(this.#entity.element);
     void this.#entity.update().then((entity) => this.#view?.relate(relationsOf(entity)));
+  }
+
+  #showBeside(panel: HTMLElement): void {
+    this.#side.replaceChildren(...(this.#watches ? [this.#watches.element] : []), panel);
   }
 }
 

@@ -82,6 +82,41 @@ describe("the studio's page", () => {
     for (const visitor of [ada, ben, player]) await visitor.leave();
   });
 
+  it("a_watched_attribute_and_a_watched_key_list_their_last_values_and_open_the_step", async () => {
+    const { id } = (await arena.rowsOf("block"))[9]!;
+    await withVisitor("world", async (visitor) => {
+      const { page } = visitor;
+      const set = (value: number): Promise<unknown> =>
+        arena.api.command("arena", [{ type: "set_attribute", entity: id, name: "hp", value }]);
+      await page.getByRole("button", { name: "Watch score" }).click();
+      await visitor.select(id);
+      await page.getByRole("button", { name: "Watch hp" }).click();
+      // The panel of an entity may be closed.
+      await page.getByRole("button", { name: "Close" }).click();
+      const hp = page.getByRole("group", { name: `block #${id} hp` });
+      const listed = (): Promise<string[]> => hp.locator("li span").allInnerTexts();
+      await waitFor("the first value", async () => (await listed()).join() === "10");
+      for (const value of [20, 30]) {
+        await set(value);
+        await waitFor("the new value", async () => (await listed())[0] === String(value));
+      }
+      expect(await listed()).toEqual(["30", "20", "10"]);
+      expect(await hp.locator("output").innerText()).toBe("30");
+      const score = page.getByRole("group", { name: "state score" });
+      await waitFor("three scores", async () => (await score.locator("li").count()) >= 3);
+      const scores = (await score.locator("li span").allInnerTexts()).map(Number);
+      expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      await hp.getByRole("button", { name: "Stop watching hp" }).click();
+      expect(await hp.count()).toBe(0);
+      await score.getByRole("button", { name: /^step/ }).last().click();
+      await page.getByRole("tabpanel", { name: "Time", exact: true }).waitFor();
+      await page
+        .getByRole("article")
+        .getByText(/^step \d+$/)
+        .waitFor();
+    });
+  });
+
   it("names_and_values_of_strangers_are_text", () =>
     withVisitor("clients", async (visitor) => {
       await visitor.page.getByText("<b>Ada</b>").waitFor();
@@ -107,8 +142,9 @@ describe("the studio's page", () => {
       await page.getByRole("alert").getByText(place).waitFor();
       // The repaired rules have no error.
       for (let count = 0; count < " + oops".length; count += 1) await page.keyboard.press("Backspace");
-      await page.getByText("no mistakes").waitFor();
+      await page.locator(".cm-lintRange-error").waitFor({ state: "detached" });
       await page.keyboard.press("Control+s");
+      await page.getByText("no mistakes", { exact: true }).waitFor();
       await page.locator(".note-error").waitFor({ state: "detached" });
       await page.getByRole("alert").getByText(place).waitFor({ state: "hidden" });
     }));
@@ -121,7 +157,7 @@ describe("the studio's page", () => {
       await page.keyboard.type(".missing");
       await page.keyboard.press("Control+s");
       await page.locator(".cm-line", { hasText: ".missing" }).locator(".note-error").waitFor();
-      await page.getByText("no mistakes, 1 runtime error").waitFor();
+      await page.getByText("1 runtime error", { exact: true }).waitFor();
       await page
         .getByRole("region", { name: "Problems" })
         .getByText(/^world\.luau:\d+ /)
