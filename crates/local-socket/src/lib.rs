@@ -1,4 +1,4 @@
-//! The updatable queue between two programs of one machine, over a local socket (`spec/CARRIERS.md`, section 5): the
+//! The updatable queue between two programs on one machine, over a local socket (`spec/CARRIERS.md`, section 5): the
 //! same queues as in shared memory, for systems without it. The socket is a Unix socket where available, else a TCP
 //! connection on loopback. Only programs of the same user can connect.
 //!
@@ -9,7 +9,7 @@
 //! let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
 //! let name = format!("doc-socket-{}", std::process::id());
 //! let service = advertise(&name, &[Bounds::default()], runtime.handle())?;
-//! let mut near = connect(&name, &[Bounds::default()], runtime.handle())?; // in life: in another process
+//! let mut near = connect(&name, &[Bounds::default()], runtime.handle())?; // usually in another process
 //! let mut far = runtime.block_on(service.accept())?;
 //! near.sender.put_on(0, Key::state(1), b"a pose", None)?;
 //! let mut value = Vec::new();

@@ -1,4 +1,4 @@
-//! Names of services: their form, and the files by which programs of one user on one machine find each other.
+//! Service names, and the files by which one user's programs on one machine find each other.
 //!
 //! ```
 //! use nowcast_names::Directory;

@@ -28,7 +28,7 @@
 //! | --- | --- |
 //! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`] |
 //! | send the same messages to many subscribers, stored once | [`Publication`]; between threads [`in_process::publisher`] |
-//! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
+//! | connect two processes on one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
 //! | check your own implementation against the laws | `conformance` (a feature of this crate) |
 
 #[cfg(feature = "conformance")]

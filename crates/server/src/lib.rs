@@ -1,4 +1,4 @@
-//! Hosts worlds over HTTP and WebSocket.
+//! Hosts worlds over HTTP, WebSocket and WebTransport.
 //!
 //! **The server is authoritative.** Clients send commands. The server decodes each command, checks its bounds and its rate,
 //! and only then applies it to the world. The state for a client is encoded when the client's socket has space, so no stale
@@ -48,8 +48,7 @@
 //! # Where things are
 //!
 //! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. `entrance` admits
-//! clients of all protocols. After the upgrade, `client` runs a client of the plain protocol in one task, which reads and
-//! writes. `session` runs a client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a
+//! clients of all protocols. After the upgrade, `client` runs a client of the plain protocol as one job of an I/O thread. `session` runs a client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a
 //! world and sends to its clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
 mod account;

@@ -1,4 +1,4 @@
-//! The updatable queue in shared memory, between two processes of one machine, found by name.
+//! The updatable queue in shared memory, between two processes on one machine, found by name.
 //!
 //! ```
 //! use nowcast_shm::{advertise, connect};
@@ -6,7 +6,7 @@
 //!
 //! let name = format!("doc-tracker-{}", std::process::id());
 //! let mut service = advertise(&name, &[Bounds::default()])?;
-//! let renderer = std::thread::spawn(move || { // in life: another process
+//! let renderer = std::thread::spawn(move || { // usually another process
 //!     let mut channel = connect(&name, &[Bounds::default()])?;
 //!     let mut value = Vec::new();
 //!     let key = channel.receiver.get(&mut value, None).expect("the tracker is alive");

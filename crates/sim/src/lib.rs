@@ -9,7 +9,7 @@
 //! | run two sessions over two links | [`pair::Pair`] |
 //! | check the laws of the queue at both ends under random operations | [`scenario::check`] |
 //! | also kill the process at one end now and then | [`scenario::check_restarts`] |
-//! | let servers of a cluster live through faults | [`cluster::check`] |
+//! | run a cluster's servers under faults | [`cluster::check`] |
 //! | use another implementation at one of the ends | [`scenario::OtherImplementation`], [`scenario::check_with`] |
 //!
 //! ```

@@ -5,10 +5,10 @@
 //!
 //! | to | use |
 //! | --- | --- |
-//! | turn types into TypeScript | [`typescript::generate`] |
-//! | turn JSON, MessagePack and save files into each other | [`convert()`] |
+//! | generate TypeScript from types | [`typescript::generate`] |
+//! | convert between JSON, MessagePack and save files | [`convert()`] |
 //! | compare two files of values | [`Compared`], [`diff()`] |
-//! | show text of strangers in a terminal | [`printable()`], [`printable_json`] |
+//! | print untrusted text in a terminal | [`printable()`], [`printable_json`] |
 
 mod convert;
 mod diff;

@@ -1,4 +1,4 @@
-/** Finds the nowcast program of this machine. npm installs it from an optional package for each platform. */
+/** Finds the nowcast program for this machine, which npm installs from an optional package. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

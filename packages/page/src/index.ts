@@ -1,4 +1,4 @@
-/** Parts of a page for a world of Nowcast: begin with `WorldPage`, or with `<nowcast-world>`. */
+/** Page parts for Nowcast worlds: begin with `WorldPage`, or with `<nowcast-world>`. */
 
 export { OrbitCamera } from "./camera.js";
 export { ChatPanel } from "./chat/chat-panel.js";

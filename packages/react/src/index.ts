@@ -1,4 +1,4 @@
-/** Hooks of React for shared worlds: begin with {@link WorldProvider}. */
+/** React hooks for shared worlds: begin with {@link WorldProvider}. */
 
 export {
   useAttribute,

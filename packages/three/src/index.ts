@@ -1,4 +1,4 @@
-/** Shared worlds as objects of three.js: begin with {@link WorldView}. */
+/** Shared worlds as three.js objects: begin with {@link WorldView}. */
 
 export { LabelSprites } from "./label-sprites.js";
 export { startLoop } from "./loop.js";

@@ -1,4 +1,4 @@
-/** Bad links for one's own connections: delay, jitter, loss in bursts, narrow links and outages, by a seed. */
+/** Simulated bad links for your own connections: delay, jitter, loss in bursts, narrow links and outages, from a seed. */
 
 export type { LinkConditions } from "./emulated-link.js";
 export { Impairment } from "./impairment.js";

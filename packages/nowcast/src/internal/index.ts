@@ -1,4 +1,4 @@
-/** Names for the other packages of Nowcast. They may change in every release. */
+/** Names for Nowcast's other packages. They may change in every release. */
 
 export type { CarrierKind } from "../carrier/carrier.js";
 export { EmulatedLink, QUEUE_BYTES_MAX } from "../impair/emulated-link.js";

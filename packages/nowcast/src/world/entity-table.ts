@@ -12,7 +12,7 @@ import type {
   WorldRecord,
 } from "./world.js";
 
-/** Maximum number of entities in one message, and in one world (`spec/WORLD.md`, section 6). */
+/** Maximum number of entities in one message, and in a client's interest set (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
 
 /** The description of an entity, as opposed to its pose. */
