@@ -1,7 +1,7 @@
 /** The camera that a world sets: `world.camera` in `docs/how-to/pages.md`. */
 import { isFields, readVector, type Vector, within } from "nowcast/internal";
 
-/** The place on screens that has the camera of a world. */
+/** The screen place that contains the world's camera. */
 export const CAMERA_PLACE = "@camera";
 
 const DISTANCE_MAX_M = 60;

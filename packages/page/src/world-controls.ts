@@ -43,7 +43,7 @@ interface OutsideOptions extends Omit<WorldControlsOptions, "view"> {
 }
 
 /**
- * A player's part of a frame. Converts keyboard, mouse, touch, gamepad and headset to input of the local avatar and, by the
+ * Controls the local player. Converts keyboard, mouse, touch, gamepad and headset to input of the local avatar and, by the
  * author's bindings, to actions of the world. The camera follows the avatar without a frame of lag.
  */
 export class WorldControls {
@@ -150,7 +150,7 @@ export class WorldControls {
   }
 
   /**
-   * The world's part of a frame: sends the input, moves all entities to their poses, and the camera to the avatar. Pass the
+   * Runs the world's part of a frame: sends the input, moves all entities to their poses, and the camera to the avatar. Pass the
    * frame's time and the seconds since the previous one. `xr` is the frame of a headset.
    */
   update(nowMs: number, seconds: number, xr?: XRFrame): void {
@@ -194,7 +194,7 @@ export class WorldControls {
     world?.set(avatar.id, { emote: packEmote(emote, this.#emotes) });
   }
 
-  /** Turns the camera to the avatar of a player, and says how far away it is. */
+  /** Turns the camera to a player's avatar, and shows the distance. */
   find(player: PlayerId): void {
     const { actor, camera, hud, scene } = this;
     const known = this.#view?.world.players.get(player);

@@ -25,7 +25,7 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
 }
 
 /**
- * A world of the SDK as objects of three.js. Add {@link WorldView.group} to a scene, call {@link WorldView.update} in every frame,
+ * An SDK world as three.js objects. Add {@link WorldView.group} to a scene, call {@link WorldView.update} in every frame,
  * and {@link WorldView.dispose} at the end.
  *
  * ```ts
@@ -69,7 +69,7 @@ export class WorldView {
   }
 
   /**
-   * All steps of a frame: `World.frame`, {@link WorldView.place} and, with a camera,
+   * Runs all steps of a frame: `World.frame`, {@link WorldView.place} and, with a camera,
    * {@link WorldView.writeLabels}. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the
    * previous frame. Move a camera that follows an entity before this call: first `world.frame`, then
    * `world.pose`, then the camera.

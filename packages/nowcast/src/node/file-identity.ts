@@ -13,7 +13,7 @@ interface StoredKeys {
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 /**
- * The identity of a program, kept in a JSON file that only the user can read. The file is made with the first key.
+ * A program's identity, stored in a JSON file that only the user can read. The first key creates the file.
  *
  * ```ts
  * const world = joinWorld("nowcast://localhost:7777/shop", { identity: fileIdentity("identity.json") });

@@ -57,7 +57,7 @@ export interface Kind {
   readonly owner: WorldRecord | undefined;
 }
 
-/** An action that a player can carry out with {@link World.act}. */
+/** An action that a player can trigger with `World.act`. */
 export interface Action {
   readonly name: string;
   readonly arguments: readonly Field[];

@@ -1,7 +1,7 @@
 import { EMOTES, type Emote } from "@nowcast/three/internal";
 import { pageTexts } from "../texts.js";
 
-/** The menu of gestures, which its key and its buttons open. While it is open, the digits choose a gesture. */
+/** The gesture menu, which its key and its buttons open. While it is open, the digits choose a gesture. */
 export class EmoteMenu {
   readonly #panel: HTMLElement;
   readonly #toggles: readonly HTMLElement[];

@@ -13,7 +13,7 @@ export interface HighlightElements {
   readonly flash: HTMLElement;
 }
 
-/** The page's answers to two events of a world: `banner` shows a large text, and `flash` colours the edge of the picture. */
+/** Shows two events of a world: `banner` as a large text, and `flash` as a colour at the edge of the picture. */
 export class Highlights {
   readonly #banner: HTMLElement;
   readonly #flash: HTMLElement;

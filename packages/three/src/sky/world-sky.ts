@@ -1,7 +1,7 @@
 import { isFields, within } from "nowcast/internal";
 import { DAY, lookAt, type SkyLook } from "./sky-look.js";
 
-/** The place on screens that has the sky of a world. */
+/** The screen place that contains the world's sky. */
 export const SKY_PLACE = "@sky";
 
 /** The sky that a world shows: `world.sky` in `docs/how-to/pages.md`. */

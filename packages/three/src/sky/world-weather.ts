@@ -3,7 +3,7 @@
 import { isFields, readVector } from "nowcast/internal";
 import { BufferAttribute, BufferGeometry, Group, LineSegments, Points, ShaderMaterial, Vector3 } from "three";
 
-/** The place on screens that has the weather of a world. */
+/** The screen place that contains the world's weather. */
 export const WEATHER_PLACE = "@weather";
 
 /** The weather that a world shows. */
