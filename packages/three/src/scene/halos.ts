@@ -15,7 +15,10 @@ export const HALOS_MAX = 128;
 /** Entities that glow less have no halo. */
 const GLOW_MIN = 0.5;
 
-/** A soft glare around entities that glow. All halos share one draw call. */
+/** The light of the kit's lamp: its height above the middle of the model, and half of its size, in metres. */
+const LAMP = { name: "@nowcast/kit/lamp", up: 1.21, half: 0.35, color: 0xffdca0, glow: 1 };
+
+/** A soft glare around entities that glow, and around the lights of street lamps. All halos share one draw call. */
 export class Halos {
   readonly points: Points<BufferGeometry, ShaderMaterial>;
   readonly #props: Prop[] = [];
@@ -50,7 +53,8 @@ export class Halos {
   }
 
   add(prop: Prop): void {
-    if ((prop.body.appearance?.glow ?? 0) < GLOW_MIN || this.#props.length >= HALOS_MAX) return;
+    const { glow = 0 } = prop.body.appearance ?? {};
+    if ((glow < GLOW_MIN && !isStreetLamp(prop)) || this.#props.length >= HALOS_MAX) return;
     this.#props.push(prop);
     this.#write(this.#props.length - 1);
     this.points.geometry.setDrawRange(0, this.#props.length);
@@ -84,15 +88,21 @@ export class Halos {
 
   #write(place: number): void {
     const prop = this.#props[place]!;
-    const glow = Math.min(1, (prop.body.appearance?.glow ?? 0) / 2.5);
     const { x, y, z } = prop.position;
-    this.#places.setXYZ(place, x, y, z);
-    COLOR.setHex(prop.color).multiplyScalar(0.2 + 0.35 * glow);
+    const isLamp = isStreetLamp(prop);
+    const scale = isLamp ? prop.body.scale[1] : 1;
+    this.#places.setXYZ(place, x, y + (isLamp ? LAMP.up * scale : 0), z);
+    const glow = isLamp ? LAMP.glow : Math.min(1, (prop.body.appearance?.glow ?? 0) / 2.5);
+    COLOR.setHex(isLamp ? LAMP.color : prop.color).multiplyScalar(0.2 + 0.35 * glow);
     this.#colors.setXYZ(place, COLOR.r, COLOR.g, COLOR.b);
-    const largest = Math.max(prop.halfX, prop.halfY, prop.halfZ);
+    const largest = isLamp ? LAMP.half * scale : Math.max(prop.halfX, prop.halfY, prop.halfZ);
     this.#sizes.setX(place, Math.min(6, largest * 2 + 0.5) * 2);
     for (const changed of [this.#places, this.#colors, this.#sizes]) changed.needsUpdate = true;
   }
+}
+
+function isStreetLamp({ body }: Prop): boolean {
+  return body.appearance?.model?.name === LAMP.name;
 }
 
 function attribute(size: number): BufferAttribute {
