@@ -692,8 +692,8 @@ declare module "@nowcast/headset" {
 declare module "@nowcast/inventory" {
   import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 
-  /** Declares the actions, while modules are loaded: the number keys choose one of `slots` (4, at most 9), and `key` ("left") uses the chosen slot's item, with the `label` ("Use"), on a target or at a place within `reach` metres (4). `grid` gives the edge length of cells that a tool fills: pages show the cell. */
-  export function setup(this: void, options?: { slots?: number; key?: string; label?: string; reach?: number; grid?: number }): void;
+  /** Declares the actions, while modules are loaded: the number keys choose one of `slots` (4, at most 9), and `key` ("left") uses the chosen slot's item, with the `label` ("Use"), on a target or at a place within `reach` metres (4). `grid` gives the edge length of cells that a tool fills: pages show the cell. With `needs`, pages offer the use only while the avatar has this attribute. */
+  export function setup(this: void, options?: { slots?: number; key?: string; label?: string; reach?: number; grid?: number; needs?: string }): void;
 
   /** Declares an item, while modules are loaded: the `label`, how many fit into one slot (`stack`, 99), the slot's `color`, and for a tool the function `use`. */
   export function item(this: void, name: string, options?: { label?: string; stack?: number; color?: string; use?: (this: void, player: Player, aim: { target?: Entity; at?: Vector }) => void }): void;
