@@ -168,14 +168,14 @@ it("a_shot", async () => {
   await ada.page.evaluate(() => {
     const { world } = window.nowcast;
     for (const [x, z] of [
-      [17, 7],
-      [17, 5],
+      [19, 7],
+      [19, 5],
     ] as const) {
       world!.act("build", { at: [x, 1.1, z] });
     }
     world!.act("next_wave");
   });
-  await film(ada, "shot", { at: [21.5, 2.6, 10.5], lookAt: [15, 1.2, 3.5], fov: 52 }, () =>
+  await film(ada, "shot", { at: [23.5, 2.6, 10.5], lookAt: [17, 1.2, 3.5], fov: 52 }, () =>
     [...window.nowcast.world!.entities.values()].some(({ kind }) => kind.name === "bolt"),
   );
   await ada.leave();
