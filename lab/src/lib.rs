@@ -9,8 +9,8 @@
 //! - `freshness`, `latency`, `lag` and `ipc` measure links and queues. `trial` runs one of them with one peer on one link.
 //! - `soak` runs sessions in virtual time. `codec` compares encodings.
 //! - `load` fills a server with readers, and compares it with Colyseus.
-//! - `crash` kills servers and cuts the power of disks, and checks the stored data. `cluster` lets servers of a cluster live
-//!   through faults.
+//! - `crash` kills servers and cuts the power of disks, and checks the stored data. `cluster` runs a cluster's servers under
+//!   faults.
 //! - `actions` measures how many durable actions a server confirms, and kills it meanwhile.
 //! - `motion` compares displayed poses with the server's world. `script` measures rules in Luau. `browser` lets a page measure
 //!   itself.
