@@ -7,7 +7,7 @@ import { createAimedActions } from "./aimed-actions.js";
 import { OrbitCamera } from "./camera.js";
 import type { ControlsDisplay } from "./hud/controls-display.js";
 import type { NamedControls } from "./hud/key-hints.js";
-import { hasWalkers, helpLines } from "./hud/key-hints.js";
+import { helpLines } from "./hud/key-hints.js";
 import { Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
@@ -266,11 +266,11 @@ export class WorldControls {
    * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
    * player may give. A world without commands would send the line to all players, so the page keeps it.
    */
-  #say({ chat }: ControlsDisplay, text: string): void {
+  #say({ chat, movement }: ControlsDisplay, text: string): void {
     const world = this.#view?.world;
     const isHelp = /^\/help\b/i.test(text);
     if (/^\/help\s*$/i.test(text)) {
-      for (const line of helpLines(this.#named, hasWalkers(world))) chat.addEvent(line);
+      for (const line of helpLines(this.#named, movement)) chat.addEvent(line);
     }
     if (!isHelp || this.actions.commands.length > 0) world?.chat(text);
   }

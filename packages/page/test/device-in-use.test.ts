@@ -16,27 +16,39 @@ const pad = {
 };
 
 let devices: Devices;
+let canvas: HTMLCanvasElement;
 let seen: string[];
 
 beforeEach(() => {
   seen = [];
   Object.assign(window, { matchMedia: () => ({ matches: false }) });
-  Object.assign(navigator, { getGamepads: () => [pad] });
+  Object.assign(navigator, { getGamepads: () => [] });
   pad.axes.fill(0);
   for (const button of pad.buttons) button.pressed = false;
+  canvas = Object.assign(document.createElement("canvas"), { setPointerCapture: () => undefined });
+  document.body.replaceChildren(canvas);
+  create();
+});
+afterEach(() => devices.dispose());
+
+function create(): void {
   const inputs = new InputCollector({
     ...{ press: () => false, release: () => undefined, cancel: () => undefined },
     command: (command) => seen.push(command),
   });
-  devices = new Devices(document.createElement("canvas"), inputs);
+  devices = new Devices(canvas, inputs);
   devices.onChange = () => seen.push(devices.inUse);
-});
-afterEach(() => devices.dispose());
+}
+
+function connect(): void {
+  Object.assign(navigator, { getGamepads: () => [pad] });
+  window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad }));
+}
 
 const press = (code: string, target: EventTarget = window): boolean =>
   target.dispatchEvent(new KeyboardEvent("keydown", { code, bubbles: true, composed: true }));
-const point = (pointerType: string): boolean =>
-  window.dispatchEvent(Object.assign(new Event("pointerdown"), { pointerType }));
+const point = (pointerType: string, target: EventTarget = canvas): boolean =>
+  target.dispatchEvent(Object.assign(new Event("pointerdown", { bubbles: true }), { pointerType }));
 
 it("is that of the last press, and a line of chat on a phone is not one", () => {
   expect(devices.inUse).toBe("keyboard");
@@ -47,7 +59,7 @@ it("is that of the last press, and a line of chat on a phone is not one", () => 
   point("touch");
   press("KeyG");
   point("mouse");
-  window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad }));
+  connect();
   devices.poll(0);
   pad.buttons[0]!.pressed = true;
   devices.poll(0);
@@ -56,14 +68,28 @@ it("is that of the last press, and a line of chat on a phone is not one", () => 
 });
 
 it("is no gamepad whose stick rests beside its middle", () => {
-  window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad }));
+  press("KeyW");
+  connect();
   pad.axes[0] = 0.2;
   devices.poll(0);
   expect(devices.inUse).toBe("keyboard");
 });
 
-it("a press of a gamepad in use begins, as a key does", () => {
-  window.dispatchEvent(Object.assign(new Event("gamepadconnected"), { gamepad: pad }));
+it("is a gamepad that is connected before the first key, also after a click beside the picture", () => {
+  point("mouse", document.body);
+  connect();
+  point("mouse", document.body);
+  expect(seen).toEqual(["gamepad"]);
+  devices.dispose();
+  create();
+  expect(devices.inUse, "on a page that is opened after the gamepad was connected").toBe("gamepad");
+  pad.buttons[1]!.pressed = true;
+  devices.poll(0);
+  expect(seen, "the first press on this page begins").toEqual(["gamepad", "begin"]);
+});
+
+it("a press of a gamepad in use begins, as a key does, unless the press connected it", () => {
+  connect();
   for (const pressed of [true, true, false, true]) {
     pad.buttons[1]!.pressed = pressed;
     devices.poll(0);

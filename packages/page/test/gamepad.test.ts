@@ -41,6 +41,7 @@ beforeEach(() => {
   inputs.padTriggers = new Map([[TRIGGER, "f"]]);
   gamepad = new GamepadInput(inputs, abort.signal, {
     unknown: (name) => unknown.push(name),
+    connected: () => undefined,
     used: () => undefined,
   });
 });

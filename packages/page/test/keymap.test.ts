@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Binding, readBindings } from "../../nowcast/src/world/describe/binding.js";
-import { KEYBOARD, keyedActions, keyName } from "../src/hud/key-hints.js";
+import { KEYBOARD, keyedActions, keyName, movementOf } from "../src/hud/key-hints.js";
 import { keyHints, moveKey, promptFor, readKeymap } from "../src/index.js";
 import { codeName, keyFor } from "../src/input/keymap.js";
 
@@ -70,7 +70,11 @@ it("hints name the moved keys", () => {
   ]);
 });
 
-it("promises no walk, run, jump or gesture in a world without walkers", () => {
-  const effects = keyHints(KEYBOARD, false).map(({ what }) => what);
-  expect(effects).toEqual(["move", "chat", "drag to look"]);
+it("promises no walk, jump or gesture in a world without walkers, and only keys that its steps name", () => {
+  const ships = { definition: { kinds: [{}] } } as never;
+  const effects = (steps: string[]) =>
+    keyHints(KEYBOARD, movementOf(ships, steps)).map(({ keys, what }) => `${keys.join("")} ${what}`.trim());
+  expect(effects([])).toEqual(["WASD move", "Enter chat", "drag to look"]);
+  const steps = ["Lift your ship with {jump}.", "Fly faster with {run}."];
+  expect(effects(steps).slice(0, 3)).toEqual(["WASD move", "Shift faster", "Space up"]);
 });

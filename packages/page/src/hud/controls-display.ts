@@ -4,7 +4,7 @@ import type { ChatPanel } from "../chat/chat-panel.js";
 import type { DeviceInUse } from "../input/devices.js";
 import type { Command } from "../input/input-collector.js";
 import type { VoiceElements } from "../voice/voice-toggle.js";
-import type { NamedControls } from "./key-hints.js";
+import type { Movement, NamedControls } from "./key-hints.js";
 import type { PeopleList, PersonChoice } from "./people-list.js";
 
 /** Receives the input of a display's own elements. */
@@ -45,6 +45,8 @@ export interface ControlsDisplay {
   readonly chat: Pick<ChatPanel, "latest" | "addEvent">;
   /** The line that is shown for some seconds; empty for none. */
   readonly notice: string;
+  /** The effects of the movement controls in the world. */
+  readonly movement: Movement;
   /** Carries out a command of the page, such as `chat`. */
   run(command: Command): void;
   /** Shows a line for some seconds. */

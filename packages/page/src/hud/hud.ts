@@ -13,7 +13,7 @@ import type { ControlsDisplay, DisplayListener } from "./controls-display.js";
 import { EmoteMenu } from "./emote-menu.js";
 import { type HighlightElements, Highlights } from "./highlights.js";
 import { flipHelp, IntroCard, type IntroElements } from "./intro-card.js";
-import { hasWalkers, KEYBOARD, KeyBar, promptedActions, promptFor } from "./key-hints.js";
+import { KEYBOARD, KeyBar, type Movement, movementOf, promptedActions, promptFor } from "./key-hints.js";
 import { type PeopleElements, PeopleList } from "./people-list.js";
 import { wordOf } from "./screen-text.js";
 import { type ScreenElements, ScreenTexts } from "./screen-texts.js";
@@ -180,6 +180,10 @@ export class Hud implements ControlsDisplay, LinesDisplay {
     else if (command === "begin") this.intro.hide();
   }
 
+  get movement(): Movement {
+    return movementOf(this.world, this.intro.steps);
+  }
+
   /** The label of an action. */
   labelOf(action: string): string {
     return this.#labels.get(action) ?? wordOf(action);
@@ -202,7 +206,7 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   /** Names the controls of the device in use, because the device, its keys or the actions changed. */
   nameControls(): void {
-    this.keyBar.hasWalkers = hasWalkers(this.world);
+    this.keyBar.movement = this.movement;
     const controls = this.listener?.controls() ?? KEYBOARD;
     this.keyBar.define(controls);
     this.intro.update();

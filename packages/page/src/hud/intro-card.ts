@@ -53,6 +53,11 @@ export class IntroCard {
     return this.#described !== undefined;
   }
 
+  /** The first steps of the world, with the names of actions in braces. */
+  get steps(): readonly string[] {
+    return this.#described?.how ?? [];
+  }
+
   /** Sets the world that the card describes; `undefined` for none. */
   define(world: WorldListing | undefined): void {
     this.hide();

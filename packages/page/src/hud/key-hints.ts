@@ -6,10 +6,41 @@ import { emoteKey } from "../input/keyboard.js";
 import { codeName, codeOf, type Keymap, keyFor, UNMOVED } from "../input/keymap.js";
 import { pageTexts } from "../texts.js";
 
-/** Whether the keys of movement make somebody walk, run and jump in a world; true while the world is not known. */
-export function hasWalkers(world: Pick<World, "definition"> | undefined): boolean {
+/** Whether a kind of the world walks; true while the world is not known. */
+function hasWalkers(world: Pick<World, "definition"> | undefined): boolean {
   return world?.definition?.kinds.some(({ walker }) => walker !== undefined) ?? true;
 }
+
+/** The effects of the movement controls, which all worlds share. A control without an effect has none in the world. */
+export interface Movement {
+  readonly walks: boolean;
+  readonly run: string | undefined;
+  readonly jump: string | undefined;
+}
+
+/**
+ * The effects of the movement controls in a world with these first steps. A world without walkers gives the keys of running and
+ * jumping a meaning of its own if a step names them.
+ */
+export function movementOf(
+  world: Pick<World, "definition"> | undefined,
+  steps: readonly string[] = [],
+): Movement {
+  if (hasWalkers(world)) return WALKING;
+  const named = (name: string, effect: string): string | undefined =>
+    steps.some((step) => step.includes(`{${name}}`)) ? effect : undefined;
+  return { walks: false, run: named("run", pageTexts.fasterHint), jump: named("jump", pageTexts.upHint) };
+}
+
+const WALKING: Movement = {
+  walks: true,
+  get run() {
+    return pageTexts.run;
+  },
+  get jump() {
+    return pageTexts.jumpHint;
+  },
+};
 
 /** The device in use, and what its keys and buttons do. */
 export interface NamedDevice {
@@ -129,26 +160,24 @@ function isNext(before: KeyedAction, after: KeyedAction): boolean {
 
 /** The label of an action on a number key without the number at its end; `undefined` if there is none. */
 function unnumbered({ key, label }: KeyedAction): string | undefined {
-  return /^\d$/.test(key) ? /^(.*\S)\s+\d+$/.exec(label)?.[1] : undefined;
+  return /^\d$/.test(key) ? withoutNumber(label) : undefined;
 }
 
-/**
- * The controls for movement, for this world's actions, for gestures and for the page. A world without walkers gives the keys of
- * running and jumping a meaning of its own, or none, which its card explains. A touch screen has buttons instead.
- */
-export function keyHints(controls: NamedControls, hasWalkers = true): readonly KeyHint[] {
+function withoutNumber(label: string): string | undefined {
+  return /^(.*\S)\s+\d+$/.exec(label)?.[1];
+}
+
+/** The controls for movement, for this world's actions, for gestures and for the page. A touch screen has buttons instead. */
+export function keyHints(controls: NamedControls, movement: Movement = WALKING): readonly KeyHint[] {
   const { device, keymap, bindings } = controls;
   if (device === "touch") return [];
   const named = (code: string): string => codeName(keyFor(keymap, code));
-  const walk = hasWalkers ? pageTexts.walk : pageTexts.moveHint;
-  const gaits = [
-    { keys: [movementName("run", controls)], what: pageTexts.run },
-    { keys: [movementName("jump", controls)], what: pageTexts.jumpHint },
-  ];
-  const acts = [
-    ...(hasWalkers ? gaits : []),
-    ...keyedActions(bindings, controls).map(({ key, label }) => ({ keys: [key], what: label })),
-  ];
+  const walk = movement.walks ? pageTexts.walk : pageTexts.moveHint;
+  const gaits = (["run", "jump"] as const).flatMap((gait) => {
+    const what = movement[gait];
+    return what === undefined ? [] : [{ keys: [movementName(gait, controls)], what }];
+  });
+  const acts = [...gaits, ...actionHints(controls)];
   if (device === "gamepad") {
     const { left, right } = pageTexts.padSticks;
     return [{ keys: [left], what: walk }, ...acts, { keys: [right], what: pageTexts.padLookHint }];
@@ -156,10 +185,25 @@ export function keyHints(controls: NamedControls, hasWalkers = true): readonly K
   return [
     { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: walk },
     ...acts,
-    ...(hasWalkers ? emoteHints(bindings, keymap) : []),
+    ...(movement.walks ? emoteHints(bindings, keymap) : []),
     { keys: [pageTexts.keys.enter], what: pageTexts.chatHint },
     { keys: [], what: pageTexts.lookHint },
   ];
+}
+
+function actionHints(controls: NamedControls): readonly KeyHint[] {
+  return keyedActions(controls.bindings, controls).map(({ key, label }) => ({ keys: [key], what: label }));
+}
+
+/** The buttons of a world's actions. Actions whose labels differ only in a final number share one hint, so that slots are short. */
+function padHints(controls: NamedControls): readonly KeyHint[] {
+  const groups = new Map<string, { readonly keys: string[]; readonly label: string }>();
+  for (const { key, label } of keyedActions(controls.bindings, controls)) {
+    const group = withoutNumber(label) ?? label;
+    const { keys } = groups.get(group) ?? groups.set(group, { keys: [], label }).get(group)!;
+    keys.push(key);
+  }
+  return [...groups].map(([group, { keys, label }]) => ({ keys, what: keys.length > 1 ? group : label }));
 }
 
 /** The key of the gestures, which no action of the world has. */
@@ -169,13 +213,13 @@ function emoteHints(bindings: readonly Binding[], keymap: Keymap): readonly KeyH
 }
 
 /** The answer of a page to `/help` in the chat. */
-export function helpLines(controls: NamedControls, hasWalkers: boolean): readonly string[] {
+export function helpLines(controls: NamedControls, movement: Movement): readonly string[] {
   if (controls.device === "touch") {
     const buttons = controls.bindings.map(({ label }) => label).join(", ");
     const actions = buttons === "" ? [] : [pageTexts.helpTouch(buttons)];
     return [pageTexts.introTouch, ...actions, pageTexts.helpChat];
   }
-  const hints = keyHints(controls, hasWalkers);
+  const hints = keyHints(controls, movement);
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [pageTexts.helpKeys(keys), pageTexts.helpKeyboard, pageTexts.helpPage, pageTexts.helpChat];
 }
@@ -185,8 +229,7 @@ export class KeyBar {
   readonly #bar: HTMLElement;
   readonly #toggle: HTMLButtonElement;
   readonly #onToggle: (isVisible: boolean) => void;
-  /** Whether a kind of the world walks. */
-  hasWalkers = true;
+  movement: Movement = WALKING;
 
   /** `onToggle` is called when the user hides or shows the bar, `onPress` for a click on its button. */
   constructor(
@@ -215,10 +258,11 @@ export class KeyBar {
     this.#toggle.setAttribute("aria-pressed", String(isVisible));
   }
 
-  /** Shows the controls of a world's actions on the device in use. */
+  /** Shows the controls on the device in use. Those of a gamepad's sticks and movement are the same everywhere, and left out. */
   define(controls: NamedControls): void {
+    const hints = controls.device === "gamepad" ? padHints(controls) : keyHints(controls, this.movement);
     this.#bar.replaceChildren(
-      ...keyHints(controls, this.hasWalkers).map(({ keys, what }) => {
+      ...hints.map(({ keys, what }) => {
         const hint = document.createElement("span");
         for (const key of keys) {
           const cap = document.createElement("kbd");

@@ -93,7 +93,7 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
   const [stick, knob] = [part("div", "stick"), part("div", "knob")];
   stick.append(knob);
   const stickHint = part("p", "stick-hint");
-  stickHint.textContent = pageTexts.walk;
+  stickHint.textContent = pageTexts.moveHint;
   stickHint.setAttribute("aria-label", pageTexts.stick);
   const touch = {
     actions: part("div", "actions"),

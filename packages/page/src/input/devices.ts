@@ -1,5 +1,5 @@
 import type { OrbitCamera } from "../camera.js";
-import { GamepadInput } from "./gamepad.js";
+import { GamepadInput, hasGamepad } from "./gamepad.js";
 import type { InputCollector } from "./input-collector.js";
 import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
@@ -23,7 +23,11 @@ export class Devices {
   readonly #gamepad: GamepadInput;
   readonly #touch: Touch;
   readonly #abort = new AbortController();
-  #inUse: DeviceInUse = window.matchMedia("(pointer: coarse)").matches ? "touch" : "keyboard";
+  #inUse: DeviceInUse;
+  /** Whether a key or the picture was pressed. */
+  #isPlayed = false;
+  /** Whether a press of the gamepad in use begins. The press that connects a gamepad does not. */
+  #padBegins: boolean;
 
   /** `stick` and `knob` show the stick under a thumb. If they are omitted, the stick works but is not drawn. */
   constructor(
@@ -33,20 +37,34 @@ export class Devices {
     knob: HTMLElement = document.createElement("div"),
   ) {
     this.#inputs = inputs;
-    this.#keyboard = new Keyboard(inputs, () => this.#use("keyboard"));
+    this.#padBegins = hasGamepad();
+    const pointed = window.matchMedia("(pointer: coarse)").matches ? "touch" : "keyboard";
+    this.#inUse = this.#padBegins ? "gamepad" : pointed;
+    this.#keyboard = new Keyboard(inputs, () => this.#play("keyboard"));
     this.#mouse = new Mouse(canvas, inputs);
     const { signal } = this.#abort;
     this.#gamepad = new GamepadInput(inputs, signal, {
       unknown: (name) => this.onUnknownPad?.(name),
+      connected: () => {
+        if (!this.#isPlayed) this.#use("gamepad");
+      },
       used: () => this.#usePad(),
     });
     this.#touch = new Touch(canvas, inputs, stick, knob);
-    const press = ({ pointerType }: PointerEvent): void =>
-      this.#use(pointerType === "touch" ? "touch" : "keyboard");
+    const press = (event: PointerEvent): void => {
+      const isOnPicture = event.composedPath().includes(canvas);
+      const device = event.pointerType === "touch" ? "touch" : "keyboard";
+      if (isOnPicture) this.#play(device);
+      // A player with a gamepad also presses buttons of the page, such as that to enter.
+      else if (this.#inUse !== "gamepad") this.#use(device);
+    };
     window.addEventListener("pointerdown", press, { capture: true, signal });
   }
 
-  /** The device of the last press; at first, touch if a touch screen is the main pointer. All texts name its controls. */
+  /**
+   * The device of the last press; before the first press, a connected gamepad, or touch if a touch screen is the main pointer.
+   * All texts name its controls.
+   */
   get inUse(): DeviceInUse {
     return this.#inUse;
   }
@@ -86,6 +104,11 @@ export class Devices {
     this.#keyboard.dispose();
   }
 
+  #play(device: DeviceInUse): void {
+    this.#isPlayed = true;
+    this.#use(device);
+  }
+
   #use(device: DeviceInUse): void {
     if (device === this.#inUse) return;
     this.#inUse = device;
@@ -94,7 +117,8 @@ export class Devices {
 
   /** The first press switches to the gamepad and updates the card; the next press closes the card. */
   #usePad(): void {
-    if (this.#inUse === "gamepad") this.#inputs.do("begin");
+    if (this.#inUse === "gamepad" && this.#padBegins) this.#inputs.do("begin");
     else this.#use("gamepad");
+    this.#padBegins = true;
   }
 }

@@ -10,6 +10,8 @@ const USED = 0.5;
 interface GamepadListener {
   /** A gamepad whose buttons this page does not know was connected. */
   unknown(name: string): void;
+  /** A gamepad whose buttons this page knows was connected. */
+  connected(): void;
   /** A button was pressed, or a stick was moved, on a gamepad that was at rest. */
   used(): void;
 }
@@ -21,7 +23,7 @@ interface GamepadListener {
 export class GamepadInput {
   /** The pressed buttons and their triggers. */
   readonly #down = new Map<number, string>();
-  #connected = false;
+  #connected = hasGamepad();
   /** The place of the used gamepad in the browser's list. */
   #used: number | undefined;
   #isAtRest = true;
@@ -33,7 +35,8 @@ export class GamepadInput {
     this.#listener = listener;
     const connect = ({ gamepad }: GamepadEvent): void => {
       this.#connected = true;
-      if (gamepad.mapping !== "standard") listener.unknown(gamepad.id);
+      if (gamepad.mapping === "standard") listener.connected();
+      else listener.unknown(gamepad.id);
     };
     window.addEventListener("gamepadconnected", connect, { signal });
   }
@@ -67,7 +70,7 @@ export class GamepadInput {
 
   /** Returns the gamepad that is used now, or was used last. */
   #choose(pads: readonly (Gamepad | null)[]): Gamepad | undefined {
-    const known = pads.filter((pad): pad is Gamepad => pad?.connected === true && pad.mapping === "standard");
+    const known = pads.filter(isKnown);
     const last = known.find(({ index }) => index === this.#used);
     const pad = last && isUsed(last) ? last : (known.find((pad) => isUsed(pad)) ?? last ?? known[0]);
     this.#used = pad?.index;
@@ -102,6 +105,15 @@ export function shareOutButtons(
   give(others, [...BUTTONS, ...TRIGGERS, ...CROSS]);
   give(slots, [...CROSS, ...BUTTONS, ...TRIGGERS]);
   return shared;
+}
+
+/** Whether a gamepad with the standard mapping is connected. */
+export function hasGamepad(): boolean {
+  return (navigator.getGamepads?.() ?? []).some(isKnown);
+}
+
+function isKnown(pad: Gamepad | null): pad is Gamepad {
+  return pad?.connected === true && pad.mapping === "standard";
 }
 
 function isUsed(pad: Gamepad, least = DEAD): boolean {

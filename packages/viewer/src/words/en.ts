@@ -56,7 +56,7 @@ export const ENGLISH = {
   // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
   canvasTouch:
-    "The shared world. Press the left half and move the finger to walk; drag over the right half to look.",
+    "The shared world. Press the left half and move the finger to move; drag over the right half to look.",
   peopleOpen: "People in this room",
   peopleTitle: "People in this room",
   copyLink: "Copy the link to this room",

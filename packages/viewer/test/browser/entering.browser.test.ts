@@ -1,9 +1,13 @@
 /** Entering a world: the gallery of the start page, the card with the goal, the first direction, and the list of people. */
+import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { plugInPad } from "../screenshots/lone-player.js";
 import { launchBrowser, Visitor } from "./browser.js";
+
+const ROOT = new URL("../../../../", import.meta.url);
 
 let browser: Browser;
 let server: ServerProcess;
@@ -65,6 +69,37 @@ it("goal_and_first_steps_are_shown_on_entry_and_by_a_question_mark", async () =>
   await page.locator("#intro-close").click();
   expect(await card.isVisible()).toBe(false);
   await visitor.leave();
+});
+
+it("a_connected_gamepad_is_named_before_its_first_press_and_its_bar_is_one_line", async () => {
+  const visitor = await Visitor.enter(browser, server, {
+    ...{ name: "Ada", room: "builders-pad", viewport: { width: 844, height: 390 }, before: plugInPad },
+  });
+  const { page } = visitor;
+  await waitFor("the steps", async () => /block to remove/.test(await page.locator("#intro").innerText()));
+  expect(await page.locator("#intro-how").innerText()).toMatch(/Press (X|Y|LB|RB) at a block to remove it/);
+  await page.locator("#intro-close").click();
+  const tops = await page
+    .locator("#hints span")
+    .evaluateAll((hints) => hints.map((hint) => hint.getBoundingClientRect().top));
+  expect(tops.length).toBeGreaterThan(2);
+  expect(new Set(tops).size).toBe(1);
+  expect(await page.locator("#hints").innerText()).toMatch(/↑\s*→\s*↓\s*←\s*RT\s*LT\s*Slot/);
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
+
+it("the_bar_of_a_ship_names_the_keys_that_move_it_and_no_walk", async () => {
+  const viewport = { width: 1280, height: 720 };
+  const flown = await ServerProcess.start(0, [fileURLToPath(new URL("worlds/asteroids", ROOT))]);
+  const visitor = await Visitor.enter(browser, flown, { name: "Ada", room: "asteroids", viewport });
+  const { page } = visitor;
+  await page.keyboard.press("KeyW");
+  const bar = page.locator("#hints");
+  await waitFor("the keys", async () => /Shift\s*faster\s*Space\s*up/.test(await bar.innerText()));
+  expect(await bar.innerText()).not.toMatch(/walk|jump/);
+  await visitor.leave();
+  await flown.stop();
 });
 
 it("camera_begins_in_the_direction_in_which_the_world_places_the_avatar", async () => {
