@@ -7,6 +7,10 @@ const BUBBLE_MS = 6500;
 const BUBBLE_CHARACTERS_MAX = 100;
 /** The height of a name, above which the bubble is. */
 const ABOVE_TAG_PX = 30;
+/** Distance of names from the sides of the picture. */
+const MARGIN_PX = 4;
+/** The upper edge of the picture has the buttons of a page, so that names keep below. */
+const TOP_PX = 84;
 /** Room above a name for the tallest bubble. A bubble that would leave the picture is moved down. */
 const BUBBLE_ROOM_PX = 118;
 /** Height of a name in the picture, and the number of rows by which a name may move up. */
@@ -14,6 +18,7 @@ const ROW_PX = 25;
 const ROWS_MAX = 4;
 const CHARACTER_PX = 7.4;
 const NAME_PX_MAX = 220;
+const BUBBLE_PX_MAX = 240;
 const BEHIND_OPACITY = 0.25;
 /** An obstacle nearer to the label than this is its bearer, or something that the bearer holds. */
 const NEAR_M = 1.2;
@@ -151,7 +156,7 @@ export class Labels {
       bottom: `${ABOVE_TAG_PX}px`,
       translate: "-50% 0",
       width: "max-content",
-      maxWidth: "240px",
+      maxWidth: `${BUBBLE_PX_MAX}px`,
     });
     label.said = shorten(text);
     bubble.textContent = label.said;
@@ -222,8 +227,9 @@ export class Labels {
     }
     if (!wanted) return false;
     label.tag.hidden = own;
-    const x = Math.round((POINT.x * 0.5 + 0.5) * width);
-    const top = label.bubble ? BUBBLE_ROOM_PX : 0;
+    const half = halfRoomOf(label) + MARGIN_PX;
+    const x = Math.round(Math.max(half, Math.min((POINT.x * 0.5 + 0.5) * width, width - half)));
+    const top = label.bubble ? BUBBLE_ROOM_PX : TOP_PX;
     const y = this.#findFree(label, x, Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height)), shown);
     if (x !== label.x || y !== label.y) {
       label.x = x;
@@ -239,9 +245,13 @@ export class Labels {
     return true;
   }
 
-  /** The nearest height at or above `y` at which a label overlaps none of the first `shown` placed labels. */
+  /**
+   * The nearest height at or above `y`, or below it at the upper edge, at which a label overlaps none of the first `shown` placed
+   * labels.
+   */
   #findFree(label: Label, x: number, y: number, shown: number): number {
     const halfWidth = halfWidthOf(label);
+    const step = y - ROW_PX * (ROWS_MAX - 1) < TOP_PX ? ROW_PX : -ROW_PX;
     let free = y;
     for (let row = 0; row < ROWS_MAX; row++) {
       let isFree = true;
@@ -251,7 +261,7 @@ export class Labels {
           Math.abs(other.y - free) >= ROW_PX || Math.abs(other.x - x) >= halfWidth + halfWidthOf(other);
       }
       if (isFree) return free;
-      free -= ROW_PX;
+      free += step;
     }
     return y;
   }
@@ -260,6 +270,12 @@ export class Labels {
 /** Half of the width of a name, by its characters. Measuring the element would make the browser lay out the page. */
 function halfWidthOf({ name }: Label): number {
   return Math.min(NAME_PX_MAX, name.length * CHARACTER_PX + 20) / 2;
+}
+
+/** Half of the width of a name and its bubble. */
+function halfRoomOf(label: Label): number {
+  const bubble = Math.min(BUBBLE_PX_MAX, (label.said?.length ?? 0) * CHARACTER_PX + 24) / 2;
+  return label.bubble ? Math.max(halfWidthOf(label), bubble) : halfWidthOf(label);
 }
 
 /** Whether an obstacle is between the eye and a label. */

@@ -38,6 +38,22 @@ it("names at one place are stacked, and names apart stay", () => {
   expect(heights[3]).toBe(heights[0]);
 });
 
+it("names and bubbles at the edges of the picture are whole, and below the buttons of a page", () => {
+  const { labels, layer, camera } = stage();
+  labels.set(0, "Somebody at the right", createPose(7.9, 1), 1);
+  labels.set(1, "Somebody at the left", createPose(-7.9, 1), 1);
+  labels.set(2, "Ada", createPose(0, 6.5), 1);
+  labels.set(3, "Ben", createPose(0, 6.6), 1);
+  labels.say(1, "A line of chat that is as wide as a bubble may be", 0);
+  labels.update(0, camera, undefined, NOTHING);
+  const [right, left, first, second] = placesOf(layer);
+  expect(right![0]! + (21 * 7.4 + 20) / 2).toBeLessThanOrEqual(800);
+  expect(left![0]! - 120).toBeGreaterThanOrEqual(0);
+  // The place of a name is its lower edge.
+  expect(first![1]).toBe(84);
+  expect(second![1]).toBe(84 + 25);
+});
+
 it("a name behind an obstacle fades, and comes back when the obstacle is gone", () => {
   const { labels, layer, camera } = stage();
   labels.set(1, "Somebody", createPose(0, 1), 1);

@@ -17,7 +17,10 @@ const WORLDS = isLong ? ALL_WORLDS : ALL_WORLDS.slice(0, 2);
 const PHONE = [
   { width: 390, height: 844 },
   { width: 844, height: 390 },
+  { width: 660, height: 900 },
 ] as const;
+/** Maximum share of the picture that the buttons of a phone cover. */
+const BUTTONS_SHARE_MAX = 0.2;
 /** A window of 1280 x 720 at a zoom of 200 %. */
 const ZOOMED = [{ width: 640, height: 360 }] as const;
 
@@ -125,6 +128,7 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   });
   await page.screenshot({ path: `${picture}.png` });
   await expectFree(page, "without a panel");
+  if (hasTouch) expect(await shareOfButtons(page), picture).toBeLessThan(BUTTONS_SHARE_MAX);
   for (const toggle of ["place", "hud-toggle", "console-toggle", hasTouch ? "touch-emote" : "emote-toggle"]) {
     await press(`#${toggle}`);
     await page.screenshot({ path: `${picture}-${toggle}.png` });
@@ -134,6 +138,22 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   await page.evaluate(() => {
     window.nowcast.viewer.hud.setCharge(undefined);
     document.getElementById("notice")!.hidden = true;
+  });
+}
+
+/** The share of the picture that shown buttons and the stick cover. */
+function shareOfButtons(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const options = { checkVisibilityCSS: true, checkOpacity: true };
+    const buttons = [...document.querySelectorAll("#hud button, .stick-rest")].filter((button) =>
+      button.checkVisibility(options),
+    );
+    if (buttons.length < 5) throw new Error(`only ${buttons.length} buttons are shown`);
+    const areas = buttons.map((button) => {
+      const { width, height } = button.getBoundingClientRect();
+      return width * height;
+    });
+    return areas.reduce((sum, area) => sum + area, 0) / (innerWidth * innerHeight);
   });
 }
 
