@@ -7,14 +7,18 @@ import {
   LineSegments,
   Mesh,
   MeshBasicMaterial,
+  type PerspectiveCamera,
   Vector3,
 } from "three";
-import { Actions } from "./actions.js";
+import { Actions, type Place } from "./actions.js";
 import type { OrbitCamera } from "./camera.js";
 import type { ControlsDisplay } from "./hud/controls-display.js";
 import type { Devices } from "./input/devices.js";
 import { type Actor, type Aim, findPlace, findTarget } from "./targets.js";
 import type { Headset } from "./xr/headset.js";
+
+/** A cell is not drawn if the camera is in it, or nearer to it than this. */
+const CELL_MARGIN_M = 0.25;
 
 /** The parts of a page that actions need. */
 export interface AimParts {
@@ -64,9 +68,10 @@ export function createAimedActions(page: AimParts): Actions {
       ),
     highlight: (target) => page.scene.highlight(target),
     showCell: (middle, gridM) => {
-      if (cell) cell.visible = middle !== undefined;
+      if (cell) cell.visible = false;
       if (!middle) return;
       cell ??= createCell();
+      cell.visible = isOutsideCell(page.camera.lens, middle, gridM);
       if (cell.parent !== page.scene.group) page.scene.group.add(cell);
       cell.position.set(...middle);
       cell.scale.setScalar(gridM);
@@ -84,6 +89,12 @@ function pointerAim({ canvas, camera: { lens: camera }, devices }: AimParts, out
   out.direction.set(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2, 0.5);
   out.direction.unproject(camera).sub(out.origin).normalize();
   return out;
+}
+
+/** Whether a camera is outside of a cell, which would cover the whole picture from within. */
+function isOutsideCell({ position: { x, y, z } }: PerspectiveCamera, middle: Place, gridM: number): boolean {
+  const aside = Math.max(Math.abs(x - middle[0]), Math.abs(y - middle[1]), Math.abs(z - middle[2]));
+  return aside > gridM / 2 + CELL_MARGIN_M;
 }
 
 /** A cell with bright edges, a little larger than the block that will stand there. It is visible on lawns, on sand and in the sun. */
