@@ -18,6 +18,10 @@ const FOV_MAX = 84;
 const NARROW_REACH_MAX = 1.2;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
+/** If an obstacle lets the camera no farther away than this, the camera rises over the obstacle. */
+const CRAMPED_M = 1.8;
+/** The angles by which a cramped camera tries to rise, in radians. */
+const LIFTS = [0.3, 0.6, 0.9, 1.15];
 /** Maximum distance to the right of the head, in metres. */
 const SHOULDER_M_MAX = 2;
 
@@ -42,6 +46,8 @@ export class OrbitCamera {
   shoulder = 0;
   #shownDistance = 4.8;
   #shoulderM = 0;
+  /** How far the camera has risen over an obstacle behind the avatar, in radians. */
+  #lift = 0;
   readonly #target = new Vector3();
   readonly #arm = new Vector3();
   /** Unit vector from the head to the camera. */
@@ -169,27 +175,52 @@ export class OrbitCamera {
       return;
     }
     this.#easeShoulder(seconds, obstacles, except);
-    const { x: headX, y: headY, z: headZ } = this.#target;
-    const distance = this.distance * narrowReach(this.lens.aspect);
-    const way = this.#way.copy(this.#arm).multiplyScalar(distance);
-    way.x += Math.cos(this.yaw) * this.#shoulderM;
-    way.z -= Math.sin(this.yaw) * this.#shoulderM;
-    const wanted = way.length();
-    way.divideScalar(wanted);
-    // The ray begins at the head, which is never inside of an obstacle. When the user looks up, the camera moves below the
-    // avatar. The ground then limits the distance, like any other obstacle.
-    const free = obstacles.cast(headX, headY, headZ, way.x, way.y, way.z, {
-      margin: RADIUS,
-      except,
-      passesGlass: true,
-      reach: Math.max(DISTANCE_MAX, distance) + SHOULDER_M_MAX + RADIUS,
-    });
+    this.#easeLift(seconds, obstacles, except);
+    const wanted = this.#turnWay(this.#lift);
+    const free = this.#castBehind(obstacles, except);
+    const way = this.#way;
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
       : Math.min(wanted, free);
     this.#settled = true;
     this.lens.position.copy(this.#target).addScaledVector(way, this.#shownDistance);
     this.lens.lookAt(AHEAD.copy(this.lens.position).sub(this.#arm));
+  }
+
+  /** Sets the way from the head to the camera, which is lifted by an angle. Returns the wanted distance. */
+  #turnWay(lift: number): number {
+    const way = armDirection(this.yaw, Math.min(PITCH_MAX, this.pitch + lift), this.#arm);
+    this.#way.copy(way).multiplyScalar(this.distance * narrowReach(this.lens.aspect));
+    this.#way.x += Math.cos(this.yaw) * this.#shoulderM;
+    this.#way.z -= Math.sin(this.yaw) * this.#shoulderM;
+    const wanted = this.#way.length();
+    this.#way.divideScalar(wanted);
+    return wanted;
+  }
+
+  /**
+   * The free distance along the way to the camera. The ray begins at the head, which is never inside of an obstacle. When the
+   * user looks up, the camera moves below the avatar. The ground then limits the distance, like any other obstacle.
+   */
+  #castBehind(obstacles: Obstacles, except: number | undefined): number {
+    const { x, y, z } = this.#target;
+    const distance = this.distance * narrowReach(this.lens.aspect);
+    const reach = Math.max(DISTANCE_MAX, distance) + SHOULDER_M_MAX + RADIUS;
+    const way = this.#way;
+    return obstacles.cast(x, y, z, way.x, way.y, way.z, { margin: RADIUS, except, passesGlass: true, reach });
+  }
+
+  /** Lifts the camera over an obstacle close behind the avatar, where it would otherwise be inside the avatar. */
+  #easeLift(seconds: number, obstacles: Obstacles, except: number | undefined): void {
+    let [lift, most] = [0, 0];
+    const cramped = Math.min(CRAMPED_M, this.#turnWay(0));
+    if (this.pitch >= 0) most = this.#castBehind(obstacles, except);
+    for (let i = 0; i < LIFTS.length && this.pitch >= 0 && most < cramped; i++) {
+      this.#turnWay(LIFTS[i]!);
+      const free = this.#castBehind(obstacles, except);
+      if (free > most) [lift, most] = [LIFTS[i]!, free];
+    }
+    this.#lift = this.#settled ? this.#lift + (lift - this.#lift) * ease(10, seconds) : lift;
   }
 
   /** Stands at a place or on a rail, or glides there, and looks at a place or at the followed entity. */

@@ -67,6 +67,20 @@ describe("the camera over the shoulder", () => {
     expect(largest, "metres sideways a frame").toBeLessThan(0.15);
   });
 
+  it("rises_over_a_low_wall_close_behind_the_avatar_and_comes_down_in_the_open", () => {
+    const camera = new PerspectiveCamera();
+    const orbit = new OrbitCamera(camera);
+    orbit.yaw = Math.PI / 2;
+    const wall = wallAt(0.5);
+    for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 2.2, 10, wall, undefined);
+    expect(orbit.nearness).toBeGreaterThan(1.6);
+    expect(camera.position.y).toBeGreaterThan(3.2);
+    expect(orbit.pitch, "the direction in which the player looks").toBe(0.2);
+    for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 2.2, 10, new Obstacles(), undefined);
+    expect(orbit.nearness).toBeGreaterThan(4.5);
+    expect(camera.position.y).toBeLessThan(3.3);
+  });
+
   it("stays_at_its_distance_behind_glass_and_comes_nearer_before_a_wall", () => {
     const distanceBefore = (opacity: number): number => {
       const orbit = new OrbitCamera(new PerspectiveCamera());
