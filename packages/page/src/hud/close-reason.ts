@@ -22,6 +22,12 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
+/** A server that is full writes its cure after its cause, which fits better than the cure of the code. */
+function splitCure(reason: string, cure: string): CloseReason {
+  const [, cause = reason, own = cure] = /^(.*): (.*)$/.exec(reason) ?? [];
+  return { cause, cure: sentence(own) };
+}
+
 /**
  * Explains why a connection ended. The explanation is selected by the code of the error and not by its text,
  * so that each sentence can be translated. The server's own text is shown if it has more details than a code.
@@ -45,6 +51,7 @@ export function explainClose({ code, reason, cure }: Ending): CloseReason {
     case "no_carrier":
       return ends.version();
     case "full":
+      return ends.noPlace(splitCure(reason, cure));
     case "room_closed":
     case "too_many":
       return ends.noPlace(said);
