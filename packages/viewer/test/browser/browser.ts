@@ -120,6 +120,8 @@ export class Visitor {
   readonly sockets: string[] = [];
   /** Errors in the page, breaches of the content security policy included. */
   readonly errors: string[] = [];
+  /** All that the page and the browser printed to the console, except that software draws slowly. */
+  readonly printed: string[] = [];
   readonly #context: BrowserContext;
 
   private constructor(context: BrowserContext, page: Page) {
@@ -128,6 +130,7 @@ export class Visitor {
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
     page.on("console", (message) => {
+      if (!/GPU stall due to ReadPixels/.test(message.text())) this.printed.push(message.text());
       // The browser logs an error for a lost or refused connection. Some tests cause such connections on purpose.
       const expected =
         /WebSocket connection to|net::ERR_|Failed to establish a connection|a status of 503/.test(

@@ -31,12 +31,12 @@ async function walks(visitor: Visitor): Promise<void> {
 }
 
 describe.each(["webtransport", "websocket"] as const)("a page on a session over %s", (carrier) => {
-  it("enters the world and walks", async () => {
+  it("enters the world and walks, and prints nothing", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: carrier, carrier });
     expect((await visitor.stats()).link?.carrier?.toLowerCase()).toBe(carrier);
     expect(visitor.sockets.length).toBe(carrier === "websocket" ? 1 : 0);
     await walks(visitor);
-    expect(visitor.errors).toEqual([]);
+    expect([...visitor.errors, ...visitor.printed]).toEqual([]);
     await visitor.leave();
   });
 });
@@ -108,11 +108,21 @@ describe("a page that is loaded again", () => {
 });
 
 describe("a server that restarts", () => {
-  it("is rejoined without a reload, and the page shows the progress", async () => {
-    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "restart" });
+  it.each([
+    { end: "stop", carrier: "webtransport" },
+    { end: "kill", carrier: "webtransport" },
+    { end: "kill", carrier: "websocket" },
+  ] as const)("is rejoined after a $end over $carrier, and the page says that it is lost", async (how) => {
+    const { end, carrier } = how;
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "restart", carrier });
     const banner = visitor.page.locator("#banner");
+    await banner.evaluate((line) => {
+      const said: string[] = [];
+      Object.assign(line, { said });
+      new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true });
+    });
     const { port } = server;
-    await server.stop();
+    await server[end]();
     await waitFor("the page to show that it is reconnecting", async () => {
       return (
         (await banner.isVisible()) &&
@@ -124,6 +134,9 @@ describe("a server that restarts", () => {
     expect(await visitor.page.evaluate(() => window.nowcast.world!.stats.reconnects)).toBe(1);
     await walks(visitor);
     await waitFor("the banner to go", async () => !(await banner.isVisible()));
+    const said = await banner.evaluate((line: HTMLElement & { said?: string[] }) => line.said ?? []);
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.join()).not.toContain("unstable");
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
   });
