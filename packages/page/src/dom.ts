@@ -8,16 +8,17 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/**
- * Calls `leave` for Escape in a line of text. While an input method converts a word, Enter and Escape belong to the
- * conversion: they neither leave the line nor send it.
- */
+/** Whether a key belongs to an input method that converts a word. Enter and Escape then neither leave nor send a line. */
+export function isConverting({ isComposing, keyCode }: KeyboardEvent): boolean {
+  // Safari marks the key that ends a conversion only by the code 229.
+  return isComposing || keyCode === 229;
+}
+
+/** Calls `leave` for Escape in a line of text, unless the key belongs to an input method. */
 export function onEscape(line: HTMLInputElement, leave: (event: KeyboardEvent) => void): void {
   line.addEventListener("keydown", (event) => {
-    // Safari marks the key that ends a conversion only by the code 229.
-    const isConverting = event.isComposing || event.keyCode === 229;
-    if (isConverting && event.key === "Enter") event.preventDefault();
-    if (!isConverting && event.key === "Escape") leave(event);
+    if (isConverting(event) && event.key === "Enter") event.preventDefault();
+    if (!isConverting(event) && event.key === "Escape") leave(event);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Names for the other packages of Nowcast. They may change in every release. */
 
 export { buttonOf } from "./actions.js";
-export { copyText } from "./dom.js";
+export { copyText, isConverting } from "./dom.js";
 export type { Ending } from "./hud/close-reason.js";
 export { Hud, type HudElements } from "./hud/hud.js";
 export { titleOf } from "./hud/intro-card.js";

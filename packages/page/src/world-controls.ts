@@ -74,8 +74,6 @@ export class WorldControls {
     this.hud = hud;
     this.scene = "scene" in options ? options.scene : options.view.scene;
     if (canvas.tabIndex < 0) canvas.tabIndex = 0;
-    // The whole page shows that the world has the keyboard.
-    canvas.style.outline = "none";
     this.camera = new OrbitCamera(camera);
     this.inputs = new InputCollector({
       command: (command) => this.#run(command),

@@ -49,7 +49,7 @@ export class WorldPage extends WorldStage {
     const renderer = new WebGLRenderer({ antialias: true });
     renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
     const canvas = renderer.domElement;
-    canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
+    canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none;outline-offset:-2px";
     const labels = document.createElement("div");
     labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
     labels.className = "nowcast-labels";

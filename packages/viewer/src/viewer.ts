@@ -65,7 +65,7 @@ export class Viewer {
     this.hud.show(room, shareAddress);
     this.hud.figures.setVisible(this.settings.hud);
     this.hud.keyBar.setVisible(this.settings.keys);
-    document.body.classList.remove("outside");
+    this.stage.canvas.inert = false;
     this.#address = address;
     this.#entry = entry;
     this.#join();
@@ -75,7 +75,7 @@ export class Viewer {
   leave(): void {
     this.#close();
     this.hud.hide();
-    document.body.classList.add("outside");
+    this.stage.canvas.inert = true;
     this.backdrop.show();
   }
 

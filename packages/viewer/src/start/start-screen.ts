@@ -1,4 +1,4 @@
-import { copyText, titleOf } from "@nowcast/page/internal";
+import { copyText, isConverting, titleOf } from "@nowcast/page/internal";
 import type { WorldListing } from "nowcast/internal";
 import { privateRoom } from "nowcast/world";
 import { element } from "../dom.js";
@@ -53,9 +53,13 @@ export class StartScreen {
       button.textContent = (await copyText(this.#link.href)) ? words.copied : words.copyByHand;
     });
     element("room-private", HTMLButtonElement).addEventListener("click", () => this.#makePrivate());
-    element("enter-form", HTMLFormElement).addEventListener("submit", (event) => {
+    const form = element("enter-form", HTMLFormElement);
+    form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#enter(this.#room.value);
+    });
+    form.addEventListener("keydown", (event) => {
+      if (isConverting(event) && event.key === "Enter") event.preventDefault();
     });
   }
 

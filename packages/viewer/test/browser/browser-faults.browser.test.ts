@@ -47,6 +47,25 @@ it("enter_and_escape_belong_to_a_conversion_in_the_chat", async () => {
   await visitor.leave();
 });
 
+it("enter_belongs_to_a_conversion_in_the_name_of_the_start_page", async () => {
+  const visitor = await Visitor.knock(browser, server, { name: "", room: "playground-name", atStart: true });
+  const { page } = visitor;
+  await page.locator("#start.ready").waitFor();
+  const name = page.locator("#name");
+  await name.fill("");
+  await name.focus();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Input.imeSetComposition", { text: "さくら", selectionStart: 3, selectionEnd: 3 });
+  await page.keyboard.press("Enter");
+  expect(await page.locator("#start.leaving").count()).toBe(0);
+  await session.send("Input.insertText", { text: "桜" });
+  await page.keyboard.press("Enter");
+  await visitor.isIn();
+  expect(await visitor.ownName()).toBe("桜");
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
+
 it("a_world_opens_in_a_browser_that_blocks_site_data", async () => {
   const options = { name: "Ada", room: "playground-blocked", before: blockSiteData };
   const visitor = await Visitor.enter(browser, server, options);

@@ -237,6 +237,14 @@ export class Visitor {
     });
   }
 
+  /** The name of the page's player. */
+  ownName(): Promise<string | undefined> {
+    return this.page.evaluate(() => {
+      const { players, playerId } = window.nowcast.world!;
+      return [...players.values()].find(({ id }) => id === playerId)?.name;
+    });
+  }
+
   /** The value of an attribute of one's own avatar. */
   ownAttribute(name: string): Promise<unknown> {
     return this.page.evaluate((wanted) => {

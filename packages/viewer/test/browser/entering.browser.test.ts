@@ -49,6 +49,77 @@ it("each_world_of_the_start_page_has_a_picture_and_a_goal_and_one_click_enters_i
   await visitor.leave();
 });
 
+it("a_card_enters_under_the_suggested_name_and_without_a_name_as_a_guest", async () => {
+  for (const isNamed of [true, false]) {
+    const visitor = await Visitor.knock(browser, server, { name: "", room: "", path: "/", atStart: true });
+    const { page } = visitor;
+    const name = page.locator("#name");
+    await waitFor("a name", async () => /^[A-Z][a-z]+ [A-Z][a-z]+$/.test(await name.inputValue()));
+    const suggested = await name.inputValue();
+    if (!isNamed) await name.fill("");
+    await page.locator('[data-world="playground"]').click();
+    await visitor.isIn();
+    expect(await visitor.ownName()).toMatch(isNamed ? suggested : /^guest/);
+    await visitor.leave();
+  }
+});
+
+it("each_stop_of_the_tab_key_shows_its_focus", async () => {
+  const visitor = await Visitor.knock(browser, server, {
+    name: "Ada",
+    room: "football-focus",
+    atStart: true,
+  });
+  const { page } = visitor;
+  /** The stops, with those whose focus is invisible marked by "!". */
+  const stops = async (): Promise<string[]> => {
+    const seen: string[] = [];
+    for (let isAround = false; ; ) {
+      await page.keyboard.press("Tab");
+      const stop = await page.evaluate(() => {
+        const focused = document.activeElement;
+        if (!focused || focused === document.body) return "";
+        const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(focused);
+        const isVisible = outlineStyle !== "none" && outlineWidth !== "0px" && !/, 0\)$/.test(outlineColor);
+        const name = `${focused.localName}#${focused.id} ${focused.textContent?.trim().slice(0, 20)}`;
+        return isVisible ? name : `!${name}`;
+      });
+      if (isAround && (stop === "" || seen.includes(stop))) return seen;
+      // The page has the focus between its last and its first stop.
+      if (stop === "") isAround = true;
+      else seen.push(stop);
+    }
+  };
+  await page.locator("#start.ready").waitFor();
+  const atStart = await stops();
+  expect(atStart.length).toBeGreaterThan(5);
+  expect(atStart.filter((stop) => stop.startsWith("!"))).toEqual([]);
+  await page.locator("#enter").click();
+  await visitor.isIn();
+  const inWorld = await stops();
+  expect(inWorld.some((stop) => stop.startsWith("canvas#world"))).toBe(true);
+  expect(inWorld.length).toBeGreaterThan(5);
+  expect(inWorld.filter((stop) => stop.startsWith("!"))).toEqual([]);
+  await visitor.leave();
+});
+
+it("the_pill_of_a_phone_has_the_whole_name_of_the_room_and_the_number_of_people", async () => {
+  const options = { room: "capture-the-flag", viewport: { width: 390, height: 844 }, hasTouch: true };
+  const ada = await Visitor.enter(browser, server, { name: "Ada", ...options });
+  const ben = await Visitor.enter(browser, server, { name: "Ben", ...options });
+  const { page } = ada;
+  await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
+  await waitFor("both", async () => (await page.locator("#place-people").textContent()) === "2 people");
+  const cut = await page
+    .locator("#place > *")
+    .evaluateAll((parts) =>
+      parts.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ id }) => id),
+    );
+  expect(cut).toEqual([]);
+  await ben.leave();
+  await ada.leave();
+});
+
 it("goal_and_first_steps_are_shown_on_entry_and_by_a_question_mark", async () => {
   // In a small window, the card takes the place of the keys.
   const viewport = { width: 1280, height: 720 };
