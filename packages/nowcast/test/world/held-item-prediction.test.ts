@@ -50,6 +50,8 @@ class Rig {
   nowMs = 0;
   readonly hands: HeldItemPrediction;
   readonly block = [0, 0.5, -2];
+  /** The entity to which the rules attached the block. */
+  parent: EntityId | undefined;
   #attributes: Record<string, unknown> = {};
   #refused: (event: WorldEvents["refused"]) => void = () => undefined;
 
@@ -60,6 +62,9 @@ class Rig {
       kind: kind("block"),
       scale: [1, 1, 1],
       position,
+      get parent() {
+        return id === BLOCK ? rig.parent : undefined;
+      },
       get attributes() {
         return id === AVATAR ? rig.#attributes : {};
       },
@@ -134,6 +139,16 @@ describe("a grabbed block", () => {
     expect(going.at(-1)!).toEqual([0, 1, -1.2]);
     expect(rig.hands.holding).toBe(BLOCK);
     expect(rig.place([0, 0, 0]).position).toEqual([0, 0, 0]);
+  });
+
+  it("moves with the shown avatar once, whether the rules attach it or move it", () => {
+    const rig = new Rig();
+    rig.told(BLOCK);
+    rig.frames(1);
+    rig.hands.shift.set([1, 0, 0]);
+    expect(rig.place([0, 1, -1]).position, "moved by the rules").toEqual([1, 1, -1]);
+    rig.parent = AVATAR;
+    expect(rig.place([0, 1, -1]).position, "attached to the avatar").toEqual([0, 1, -1]);
   });
 
   it("glides back when the server refuses, and when it does nothing in time", () => {

@@ -144,7 +144,9 @@ export class HeldItemPrediction implements PoseLayer {
     const isHeld = id === this.#lastAcknowledged;
     if (this.#predicted.length === 0 && !isHeld) return false;
     let isPredicted = isHeld;
-    if (isHeld) for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + this.shift[axis]!;
+    // An attached item is at its place on the shown avatar already.
+    if (isHeld && this.#world.entities.get(id)?.parent === undefined)
+      for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + this.shift[axis]!;
     for (const { id: itemId, place, blend } of this.#predicted) {
       if (itemId !== id) continue;
       blend.move(position, place);
