@@ -1,4 +1,4 @@
-// A player rides platforms, walks over hills and leaps, and another player watches. Both use the SDK as pages do. The script is
+// A player rides platforms, walks over hills, leaps and carries a ball, and another player watches. Both use the SDK as pages do. The script is
 // the same in Node and in a page: `motion.mjs` runs it in either.
 import { joinWorld } from "nowcast/world";
 import { createPose, errors, mulberry32, placeOf, predictionOf, within } from "./motion-walk.mjs";
@@ -12,10 +12,12 @@ const JOIN_MS = 20_000;
 const SETTLE_MS = 2_000;
 const AFTER_MS = 500;
 const STILL_STEPS = 24;
-/** Two leaps are this far apart in time. */
-const LEAP_MS = 2_200;
-/** An avatar that is this much higher has left the ground, in metres. */
-const LEFT_M = 0.005;
+/** Two actions are this far apart in time. */
+const ACTION_MS = 2_200;
+/** An avatar or a ball that moved this far shows the effect of an action, in metres. */
+const MOVED_M = 0.005;
+/** Time after which a grabbed ball has reached the hands on all links. */
+const GRABBED_MS = 1_500;
 /** Width of the place on a platform on which the player walks, in metres. */
 const STAND_M = 1.5;
 /** Half the width of the hills on which the player walks, in metres. */
@@ -27,8 +29,10 @@ const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
 /** The place of the flag beside its carrier, in `worlds/course/world.luau`. */
 const FLAG = /** @type {const} */ ([0.4, 0.9, 0.3]);
+/** The place of a held ball, in the same file. */
+const HANDS = /** @type {const} */ ([0, 0.1, -0.85]);
 
-const PARTS = /** @type {const} */ (["track", "shuttle", "hills", "leap"]);
+const PARTS = /** @type {const} */ (["track", "shuttle", "hills", "leap", "hold"]);
 
 /**
  * Compares the displayed poses with the server's on each part of the course.
@@ -65,16 +69,32 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
     }
   });
   const flagOf = () => [...rider.entities.values()].find(({ parent }) => parent === rider.avatar?.id);
-  const isReady = () => rider.avatar && watcher.entities.has(rider.avatar.id) && flagOf();
+  const isReady = () =>
+    rider.avatar && watcher.entities.has(rider.avatar.id) && flagOf() && nearestBall(rider);
   await within(JOIN_MS, isReady);
   const { id: avatar } = await rider.joined;
   const predictor = await predictionOf(rider);
   const flag = /** @type {import("nowcast/world").Entity} */ (flagOf());
+  const ball = /** @type {import("nowcast/world").Entity} */ (nearestBall(rider)).id;
 
   const pose = createPose();
   const flagPose = createPose();
-  /** @type {Record<"flagErrors" | "leapFrames" | "leapMs", number[]>} */
-  const found = { flagErrors: [], leapFrames: [], leapMs: [] };
+  /** @type {Record<"flagErrors" | "heldErrors", number[]>} */
+  const found = { flagErrors: [], heldErrors: [] };
+  /** @type {Record<string, { frames: number[], ms: number[] }>} */
+  const actions = {};
+  for (const name of ["leap", "grab", "drop"]) actions[name] = { frames: [], ms: [] };
+  /**
+   * What an action changes: the height of the avatar, or the ball's place beside the avatar or in the world.
+   *
+   * @param {string} action
+   * @returns {Place}
+   */
+  const changedBy = (action) => {
+    if (action === "leap") return [0, pose.position.y, 0];
+    if (!rider.pose(ball, flagPose)) throw new Error("the ball is not shown");
+    return action === "grab" ? placeOf(flagPose) : minus(placeOf(flagPose), placeOf(pose));
+  };
   /** @type {Record<string, { own: Frame[], others: Frame[], riding: Frame[], corrections: number }>} */
   const parts = {};
   for (const part of PARTS) {
@@ -85,9 +105,10 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
     const startMs = performance.now();
     const countsMs = startMs + SETTLE_MS;
     let corrections = predictor.corrections;
-    let [input, changeAtMs, leapAtMs] = [STILL, countsMs, countsMs];
-    /** @type {{ frames: number, readonly atMs: number, readonly y: number } | undefined} */
-    let leap;
+    let [input, changeAtMs, actAtMs] = [STILL, countsMs, countsMs];
+    let grabbedMs = Number.POSITIVE_INFINITY;
+    /** @type {{ readonly name: string, frames: number, readonly atMs: number, readonly from: Place } | undefined} */
+    let action;
     for (;;) {
       await nextFrame();
       const nowMs = performance.now();
@@ -98,22 +119,30 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
         input = next(random, part, fromMiddle(placeOf(pose), rider, part));
         changeAtMs = nowMs + 200 + random() * 600;
       }
-      if (counts && part === "leap" && nowMs > leapAtMs) {
-        leapAtMs = nowMs + LEAP_MS;
-        leap = { frames: 0, atMs: nowMs, y: pose.position.y };
+      if (counts && (part === "leap" || part === "hold") && nowMs > actAtMs) {
+        actAtMs = nowMs + ACTION_MS;
+        const holds = grabbedMs !== Number.POSITIVE_INFINITY;
+        const name = part === "leap" ? "leap" : holds ? "drop" : "grab";
+        action = { name, frames: 0, atMs: nowMs, from: changedBy(name) };
+        grabbedMs = name === "grab" ? nowMs : Number.POSITIVE_INFINITY;
         // A refused action would be an error of the world.
-        rider.act("leap").catch((/** @type {Error} */ error) => console.error(error.message));
+        rider
+          .act(name, name === "grab" ? { ball } : {})
+          .catch((/** @type {Error} */ error) => console.error(error.message));
       }
       rider.input(input);
       rider.frame(nowMs);
       if (!rider.pose(avatar, pose)) continue;
-      if (leap !== undefined) {
-        leap.frames++;
-        if (pose.position.y > leap.y + LEFT_M) {
-          found.leapFrames.push(leap.frames);
-          found.leapMs.push(performance.now() - leap.atMs);
-          leap = undefined;
+      if (action !== undefined) {
+        action.frames++;
+        if (distance(changedBy(action.name), action.from) > MOVED_M) {
+          actions[action.name]?.frames.push(action.frames);
+          actions[action.name]?.ms.push(performance.now() - action.atMs);
+          action = undefined;
         }
+      }
+      if (nowMs > grabbedMs + GRABBED_MS && rider.pose(ball, flagPose)) {
+        found.heldErrors.push(distance(placeOf(flagPose), placeBeside(pose, HANDS)));
       }
       if (counts && rider.display.isPredicted) {
         own.push({ moment: predictor.moment, position: placeOf(pose) });
@@ -122,7 +151,7 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
           riding.push({ moment: predictor.moment, position: minus(placeOf(pose), placeOf(flagPose)) });
         }
         if (rider.pose(flag.id, flagPose)) {
-          found.flagErrors.push(distance(placeOf(flagPose), flagOn(pose)));
+          found.flagErrors.push(distance(placeOf(flagPose), placeBeside(pose, FLAG)));
         }
       }
       watcher.frame(nowMs);
@@ -143,6 +172,7 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
   watcher.close();
   return {
     ...found,
+    actions: Object.entries(actions).map(([name, { frames, ms }]) => ({ name, frames, ms })),
     parts: PARTS.map((name) => ({
       name,
       ownErrors: errors(parts[name]?.own ?? [], bySteps),
@@ -206,6 +236,8 @@ function next(random, part, [x, z]) {
   const isFar = Math.hypot(x, z) > (isHills ? HILLS_M : STAND_M);
   /** @type {[number, number, number]} */
   const draws = [random(), random(), random()];
+  // A held ball turns with the avatar.
+  if (part === "hold") return { ...STILL, yaw: draws[1] * 6 - 3 };
   if (isFar) return { ...STILL, forward: 1, yaw: Math.atan2(x, z) };
   if (draws[0] < (isHills ? 0.2 : 0.75)) return STILL;
   return {
@@ -218,14 +250,28 @@ function next(random, part, [x, z]) {
 }
 
 /**
- * The place of the flag of a shown avatar.
+ * The ball beside which the own avatar began.
+ *
+ * @param {import("nowcast/world").World} world
+ */
+function nearestBall({ avatar, entities }) {
+  if (avatar === undefined) return undefined;
+  const balls = [...entities.values()].filter(({ kind }) => kind.name === "ball");
+  const away = (/** @type {import("nowcast/world").Entity} */ entity) =>
+    distance(entity.position, avatar.position);
+  return balls.sort((a, b) => away(a) - away(b))[0];
+}
+
+/**
+ * The place of something that a shown avatar carries.
  *
  * @param {import("nowcast/world").Pose} avatar
+ * @param {Readonly<Place>} offset
  * @returns {Place}
  */
-function flagOn({ position: { x, y, z }, quaternion: { y: turn, w } }) {
+function placeBeside({ position: { x, y, z }, quaternion: { y: turn, w } }, [right, up, back]) {
   const [sine, cosine] = [2 * turn * w, 1 - 2 * turn * turn];
-  return [x + cosine * FLAG[0] + sine * FLAG[2], y + FLAG[1], z + cosine * FLAG[2] - sine * FLAG[0]];
+  return [x + cosine * right + sine * back, y + up, z + cosine * back - sine * right];
 }
 
 /**
