@@ -29,7 +29,15 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
     return { to: window.nearest("flag", ({ team }) => team !== own), action: "tackle", key: "KeyF" };
   },
   football: () => ({ to: window.nearest("ball"), action: "kick", key: "KeyF" }),
-  gallery: () => ({ to: window.nearest("door"), action: "door", key: "KeyE" }),
+  gallery: () => {
+    const { avatar, screen } = window.nowcast.world!;
+    const seen = Number.parseInt(String(screen.get("pictures")), 10);
+    const [x, , z] = avatar?.position ?? [0, 0, 0];
+    if (seen < 2) return { to: [seen === 0 ? -3 : 3, 0, 11.6] };
+    if (z > 4) return { to: Math.abs(x) > 0.6 && z > 8 ? [0, 0, 9.5] : [0, 0, 2] };
+    if (seen < 4) return { to: [2, 0, seen === 2 ? -3.6 : -9] };
+    return { to: [-0.5, 0, -11], action: "draw", key: "left" };
+  },
   "obstacle-race": () => ({ to: window.nearest("gate", ({ number }) => number === 1) }),
   party: () => {
     const [turn, coin] = [performance.now() / 1500, window.nearest("coin")];
@@ -41,7 +49,19 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
       return { to: window.nearest("block"), action: "take", key: "KeyE" };
     return { to: window.nearest("pallet"), action: "put", key: "KeyQ" };
   },
-  shop: () => ({ to: window.nearest("keeper"), action: "talk", key: "KeyE" }),
+  shop: () => {
+    const { avatar, screen } = window.nowcast.world!;
+    const slots = (screen.get("slots") as { slots: { label: string; count?: number }[] }).slots;
+    const apples = slots.find(({ label }) => label === "Apple")?.count ?? 0;
+    const [[, coins] = ["", "0"]] = (screen.get("coins") ?? []) as [string, string][];
+    if (avatar?.attributes["talking"]) return { to: [0, 0, -3.4], action: "answer_1", key: "Digit1" };
+    if (Number(coins) >= 6) return { to: window.nearest("ware"), action: "buy", key: "KeyE" };
+    if (apples < 3) return { to: window.nearest("apple"), action: "pick", key: "KeyE" };
+    const [x, , z] = avatar?.position ?? [0, 0, 0];
+    // From behind the stalls, the way to the market is between two of them.
+    if (z < -3.9) return { to: [Math.abs(x) > 4 || z > -5 ? 3.1 * Math.sign(x) : x, 0, -2.5] };
+    return { to: [0, 0, -3.4], action: "talk", key: "KeyE" };
+  },
   "tower-defence": () =>
     Number(window.nowcast.world!.screen.get("gold")) < 20
       ? { to: window.nearest("tower"), action: "next_wave", key: "KeyG" }
