@@ -57,6 +57,19 @@ async function isStill(page: Page): Promise<void> {
   );
 }
 
+/** Waits for the pictures of the cards in the window. They are loaded when their cards come near it. */
+async function hasPictures(page: Page): Promise<void> {
+  await waitFor("the pictures", () =>
+    page.evaluate(() => {
+      const shown = [...document.images].filter((image) => {
+        const { top, bottom } = image.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight;
+      });
+      return shown.length > 0 && shown.every(({ complete, naturalWidth }) => complete && naturalWidth > 0);
+    }),
+  );
+}
+
 async function hideCard(page: Page): Promise<void> {
   await waitFor("the card", () => page.locator("#intro").isVisible());
   await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
@@ -70,17 +83,12 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
     const visitor = await Visitor.knock(browser, server, options);
     const { page } = visitor;
     await waitFor("the worlds", async () => (await page.locator("#worlds li").count()) === WORLDS.length);
-    await waitFor("the pictures", () =>
-      page.evaluate(() =>
-        [...document.images].every(
-          ({ src, complete, naturalWidth }) => src === "" || (complete && naturalWidth > 0),
-        ),
-      ),
-    );
+    await hasPictures(page);
     await isStill(page);
     await page.screenshot({ path: `${SCREENSHOTS}/start-${device}.png` });
     expect(await isTooWide(page)).toBe(false);
     await page.locator("#worlds li").last().scrollIntoViewIfNeeded();
+    await hasPictures(page);
     await page.screenshot({ path: `${SCREENSHOTS}/start-${device}-end.png` });
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
