@@ -65,7 +65,7 @@ async function hasPictures(page: Page): Promise<void> {
         const { top, bottom } = image.getBoundingClientRect();
         return bottom > 0 && top < innerHeight;
       });
-      return shown.length > 0 && shown.every(({ complete, naturalWidth }) => complete && naturalWidth > 0);
+      return shown.every(({ complete, naturalWidth }) => complete && naturalWidth > 0);
     }),
   );
 }
