@@ -24,6 +24,8 @@ local Ball = world.kind("ball", { body = { motion = "kinematic", shape = "sphere
   look = { color = "#e4572e", glow = 1, trail = 1.5 } })
 local Cart = world.kind("cart", { body = { motion = "kinematic", shape = "box", size = vector.create(1.4, 0.5, 2.2) },
   look = { color = "#2a7f86" } })
+-- A cloth between the camera and the avatar. It has no body, so the camera does not move before it.
+local Cloth = world.kind("cloth", { look = { shape = "box", size = vector.create(7, 5, 0.1), color = "#e000e0", glow = 0.45 } })
 local sign, cart
 world.ui.panel("book", { at = "bottom_left", title = "Guest book", parts = {
   { "picture", name = "icon", text = "assets/coin.png", label = "A coin", max = 48 },
@@ -59,6 +61,10 @@ world.action("rain", {}, function(player)
   world.weather({ rain = 1, snow = 0.5, wind = vector.create(4, 0, 0) }, player)
 end, { key = "7" })
 world.action("calm", {}, function(player) world.weather(nil, player) end, { key = "8" })
+world.action("cloth", {}, function(player)
+  for _, cloth in Cloth:all() do return cloth:despawn() end
+  Cloth:spawn { at = player.avatar.position + vector.create(0, 0.5, 2) }
+end, { key = "9" })
 world.action("freeze", {}, function(player) player.avatar.frozen = not player.avatar.frozen end, { key = "5" })
 world.action("sit", {}, function(player)
   if player.avatar.kind == Person then
@@ -208,6 +214,51 @@ it("the_camera_of_a_world_is_in_the_head_at_a_place_or_behind_the_avatar", async
   await page.screenshot({ path: join(SCREENSHOTS, "staging-above.png") });
   await page.keyboard.press("3");
   await waitFor("the own camera", async () => (await camera()).mode === undefined, PATIENCE_MS);
+});
+
+/** The share of magenta pixels around the avatar's chest, and in the whole picture. */
+function magenta(): Promise<{ readonly atAvatar: number; readonly everywhere: number }> {
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const { stage, controls } = window.nowcast.viewer;
+        controls.camera.yaw = 0;
+        controls.camera.pitch = 0.2;
+        const draw = stage.drawFrame.bind(stage);
+        stage.drawFrame = (frame) => {
+          draw(frame);
+          stage.drawFrame = draw;
+          const { width, height } = stage.canvas;
+          const context = new OffscreenCanvas(width, height).getContext("2d")!;
+          context.drawImage(stage.canvas, 0, 0);
+          const shareIn = (left: number, top: number, wide: number, high: number): number => {
+            const { data } = context.getImageData(left, top, wide, high);
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4) {
+              const [red, green, blue] = [data[at]!, data[at + 1]!, data[at + 2]!];
+              if (red > 40 && red > 1.3 * green && blue > 1.3 * green) count++;
+            }
+            return (4 * count) / data.length;
+          };
+          const chest = controls.actor!.position.clone().project(controls.camera.lens);
+          const [x, y] = [(chest.x / 2 + 0.5) * width, (0.5 - chest.y / 2) * height];
+          resolve({
+            atAvatar: shareIn(x - width / 50, y - height / 20, width / 25, height / 10),
+            everywhere: shareIn(0, 0, width, height),
+          });
+        };
+      }),
+  );
+}
+
+it("a_cloth_between_the_camera_and_the_avatar_has_holes_and_is_whole_beside_the_avatar", async () => {
+  expect((await magenta()).everywhere).toBeLessThan(0.05);
+  await page.keyboard.press("9");
+  await waitFor("the cloth", async () => (await magenta()).everywhere > 0.5, PATIENCE_MS);
+  await page.screenshot({ path: join(SCREENSHOTS, "staging-cloth.png") });
+  expect((await magenta()).atAvatar).toBeLessThan(0.4);
+  await page.keyboard.press("9");
+  await waitFor("the end of the cloth", async () => (await magenta()).everywhere < 0.05, PATIENCE_MS);
 });
 
 it("a_person_runs_faster_is_frozen_and_sits_on_a_cart", async () => {
