@@ -31,9 +31,12 @@ export default defineConfig({
   // The pages have no date, so two builds of one commit have the same bytes.
   lastUpdated: false,
   cleanUrls: false,
+  // A visitor reads few of the pages to which a page links, and all of them together are larger than the page.
+  router: { prefetchLinks: false },
   markdown: {
     // Pages are files of the repository. They may name components, but contain no other markup.
     anchor: { slugify: anchorOf },
+    image: { lazyLoading: true },
     theme: { light: "github-light", dark: "github-dark" },
   },
   themeConfig: {

@@ -96,6 +96,26 @@ describe("the site", () => {
     expect(problems).toEqual([]);
   });
 
+  it("loads_no_page_that_the_visitor_has_not_opened", async () => {
+    const page = await open("index.html");
+    const scripts = () =>
+      page.evaluate(() =>
+        performance
+          .getEntriesByType("resource")
+          .map(({ name }) => new URL(name).pathname)
+          .filter((path) => /\.md\.[^/]*\.js$/.test(path)),
+      );
+    const link = page.locator('.vp-doc a[href$=".html"]').last();
+    await link.scrollIntoViewIfNeeded();
+    await page.waitForLoadState("networkidle");
+    const own = await scripts();
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.filter((path) => !path.includes("/index.md."))).toEqual([]);
+    await link.click();
+    await waitFor("the script of the opened page", async () => (await scripts()).length > own.length);
+    await page.close();
+  });
+
   it("switches_all_examples_to_the_language_chosen_in_one", async () => {
     const page = await open("how-to/bodies.html");
     const shown = page.locator(".vp-code-group .language-typescript:visible");
