@@ -16,7 +16,7 @@ const BUBBLE_ROOM_PX = 118;
 /** Height of a name in the picture, and the number of rows by which a name may move up. */
 const ROW_PX = 25;
 const ROWS_MAX = 4;
-const CHARACTER_PX = 7.4;
+const CHARACTER_PX = 8.2;
 const NAME_PX_MAX = 220;
 const BUBBLE_PX_MAX = 240;
 const BEHIND_OPACITY = 0.25;

@@ -47,7 +47,7 @@ it("names and bubbles at the edges of the picture are whole, and below the butto
   labels.say(1, "A line of chat that is as wide as a bubble may be", 0);
   labels.update(0, camera, undefined, NOTHING);
   const [right, left, first, second] = placesOf(layer);
-  expect(right![0]! + (21 * 7.4 + 20) / 2).toBeLessThanOrEqual(800);
+  expect(right![0]! + (21 * 8.2 + 20) / 2).toBeLessThanOrEqual(800);
   expect(left![0]! - 120).toBeGreaterThanOrEqual(0);
   // The place of a name is its lower edge.
   expect(first![1]).toBe(84);
