@@ -122,3 +122,23 @@ fn a_minute_with_loss_allocates_nothing() {
 fn a_minute_on_a_stream_allocates_nothing() {
     assert_eq!(allocations_of_a_minute(Carrier::STREAM, 0), 0);
 }
+
+/// Puts a state of each of these keys at one end, and runs a tenth of a second.
+fn meet(joined: &mut Joined, keys: std::ops::Range<u64>) {
+    for key in keys {
+        joined.ends[1].put_state(joined.now, 1, key, &[42; 40]).expect("there is room");
+    }
+    (0..100).for_each(|_| joined.step());
+}
+
+#[test]
+fn keys_that_have_arrived_keep_no_memory_although_no_event_follows() {
+    for loses_one_in in [0, 23] {
+        let mut joined = Joined::new(Carrier::DATAGRAMS, loses_one_in);
+        let mut keys = (1..).step_by(20).map(|key| key..key + 20);
+        (0..100).for_each(|_| meet(&mut joined, keys.next().expect("there are many")));
+        let more = measure(|| (0..200).for_each(|_| meet(&mut joined, keys.next().expect("there are many"))));
+        assert_eq!(joined.messages, 6_000);
+        assert!(more.bytes_current < 32 * 1_024, "{} bytes for 4,000 keys", more.bytes_current);
+    }
+}

@@ -121,7 +121,9 @@ struct Joined {
 
 fn config() -> Config {
     let limits = Limits { window_bytes: 16_384, message_bytes_max: 4_096, ..Limits::default() };
-    Config { limits, lanes: vec![LaneConfig::default(); 4], ..Config::default() }
+    let mut lanes = vec![LaneConfig::default(); 4];
+    lanes[1].known_keys_max = 3;
+    Config { limits, lanes, ..Config::default() }
 }
 
 impl Joined {

@@ -23,6 +23,9 @@ pub struct LaneConfig {
     /// Budget for the events, commands and replies that wait to be sent, in bytes of memory. A put is refused while more is used. A
     /// message uses [`WAITING_BYTES`] and its payload, but at most a quarter of the budget.
     pub event_bytes_max: usize,
+    /// If this number of keys was sent since the last event, and all values have arrived, the lane forgets the keys
+    /// (`spec/SESSION.md`, section 10, "Memory").
+    pub known_keys_max: usize,
     /// Maximum average rate of a bulk lane; `None` for other lanes.
     pub bytes_per_second_max: Option<u32>,
     /// Whether a [`crate::Replication`] source feeds this lane besides its queue.
@@ -36,6 +39,7 @@ impl Default for LaneConfig {
             weight: 1,
             bounds: Bounds { entries_max: 16_384, bytes_max: 16 << 20 },
             event_bytes_max: 16 << 20,
+            known_keys_max: 128,
             bytes_per_second_max: None,
             has_source: false,
         }

@@ -281,6 +281,20 @@ impl SentStates {
         self.overdue.clear();
     }
 
+    /// Whether a barrier should close the open interval so that its keys are forgotten: there are many, and all values have arrived. The
+    /// peer then releases the barrier at once.
+    pub(crate) fn can_be_forgotten(&self, known_keys_max: usize) -> bool {
+        self.keys_in_interval >= known_keys_max && self.unacknowledged == 0
+    }
+
+    /// Forgets all keys, after a barrier closed an interval whose values [have arrived](Self::can_be_forgotten).
+    pub(crate) fn forget_arrived(&mut self) {
+        debug_assert!(self.unacknowledged == 0, "lost values are sent again");
+        self.slots.clear();
+        self.newest.clear();
+        self.keys_before = 0;
+    }
+
     /// Frees memory after a burst of new keys. Keeps memory for twice the peak since the last call. Slots cannot move, so the last
     /// slot in use limits how far the list shrinks.
     pub(crate) fn shrink(&mut self, open_interval: u64) {

@@ -290,9 +290,13 @@ impl SendLane {
         // The peer credits whole intervals, and only an event closes one. Without an event, a barrier closes the interval while
         // half of the window is left, so that credit keeps coming.
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
-        if crowded {
+        let forgets = self.deferred.is_empty() && self.states.can_be_forgotten(self.config.known_keys_max);
+        if crowded || forgets {
             if !self.bind_event(None, context) {
                 return false;
+            }
+            if forgets {
+                self.states.forget_arrived();
             }
             // The barrier began another interval, in which the key may need another slot.
             newest = self.states.newest(key);
