@@ -45,8 +45,8 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
-    /// The tick of the newest frame.
-    newest_tick: Option<u32>,
+    /// The summary of the newest frame. In each round, each viewer reads it for all groups, and most viewers do not need the frame.
+    summary: Option<Summary>,
     /// Number of the newest frames that can be baselines. All of them have the same quantization, and the group was not
     /// empty since the oldest of them. A client may have forgotten older frames.
     usable_count: usize,
@@ -61,17 +61,24 @@ pub(crate) struct Kept {
     pub(crate) frame: Frame,
     /// The quantization of the frame's rows.
     pub(crate) quantization: Quantization,
-    /// The update rates of the frame's entities.
-    pub(crate) rates: RatesId,
+    pub(crate) summary: Summary,
     /// The last tick at which the previous frame was still valid.
     tick_before: u32,
+    shared: Mutex<Shared>,
+}
+
+/// The properties of a frame by which viewers decide when to receive it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    pub(crate) tick: u32,
+    /// The update rates of the frame's entities.
+    pub(crate) rates: RatesId,
     /// Two opposite corners of the smallest box around the frame's entities; `None` if the frame has no entities.
     pub(crate) bounds: Option<Bounds>,
     /// The largest distance that an entity of the frame moved along one axis in a step since the frame before, in metres.
     pub(crate) moved: f32,
     /// The largest extent of an entity of the frame from the entity's centre, in metres.
     pub(crate) size: f32,
-    shared: Mutex<Shared>,
 }
 
 /// The shared encodings of a frame.
@@ -201,7 +208,7 @@ impl GroupFrames {
             self.kept.pop_front();
         }
         let is_empty = kept.frame.is_empty();
-        self.newest_tick = Some(tick);
+        self.summary = Some(kept.summary);
         self.kept.push_back(kept);
         if is_empty {
             (self.usable_count, self.usable) = (0, 0);
@@ -219,9 +226,9 @@ impl GroupFrames {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// The tick of the newest frame.
-    pub(crate) fn newest_tick(&self) -> Option<u32> {
-        self.newest_tick
+    /// The summary of the newest frame; `None` before the group was first published.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
     }
 
     fn place(&self, tick: u32) -> Option<usize> {
@@ -375,8 +382,9 @@ impl Kept {
         moved: f32,
         size: f32,
     ) -> Self {
-        let (bounds, shared) = (bounds(&frame, quantization), Mutex::default());
-        Self { frame, quantization, rates, tick_before, bounds, moved, size, shared }
+        let bounds = bounds(&frame, quantization);
+        let summary = Summary { tick: frame.tick(), rates, bounds, moved, size };
+        Self { frame, quantization, summary, tick_before, shared: Mutex::default() }
     }
 
     /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, the encodings are dropped with

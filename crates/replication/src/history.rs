@@ -421,8 +421,8 @@ mod tests {
         for tick in (300..400).step_by(3) {
             history.publish(tick, [(1, at(tick as f32 * 0.125))].into_iter());
         }
-        let newest = history.frames().group(0).unwrap().newest().unwrap();
-        assert_eq!((newest.frame.tick(), newest.moved), (399, 0.125), "metres in a step");
+        let newest = history.frames().group(0).unwrap().summary().unwrap();
+        assert_eq!((newest.tick, newest.moved), (399, 0.125), "metres in a step");
         assert_eq!(history.frames().group(0).unwrap().valid_until(396), Some(396));
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::acked::Acked;
-use crate::frames::{Delta, Frames, Kept};
+use crate::frames::{Delta, Frames, Summary};
 use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
 use crate::update_rates::{Interval, RateTable};
@@ -18,6 +18,9 @@ const AWAITED_RECORDS_MAX: usize = 8_192;
 
 /// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
+
+/// Memory for four times this number of visible groups is never freed.
+const SPARE_GROUPS: usize = 32;
 
 /// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
 const MISFITS_MAX: usize = 3;
@@ -224,6 +227,10 @@ impl Viewer {
         if !self.move_visible(frames) {
             self.refresh_visible(frames);
         }
+        // A newcomer sees many groups that soon join others, such as bodies that come to rest.
+        if self.known.capacity() > 4 * self.known.len().max(SPARE_GROUPS) {
+            self.known.shrink_to(2 * self.known.len());
+        }
         self.version = Some(frames.version());
         self.entered.clear();
         self.left.clear();
@@ -234,14 +241,14 @@ impl Viewer {
         wanted.clear();
         for (place, known) in known.iter_mut().enumerate() {
             if let Some(group) = frames.group(known.group)
-                && group.newest_tick() != known.sent
-                && let Some(newest) = group.newest()
+                && let Some(newest) = group.summary()
+                && known.sent != Some(newest.tick)
             {
                 let (weight, away) = weight(newest, eye);
                 known.urgency += weight;
                 let (is_far, is_near) = (away > far_metres, away <= far_metres / 4.0);
                 let oldest = &mut stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
-                *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
+                *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.tick.wrapping_sub(sent)));
                 let is_due = |steps| {
                     let slot = |tick| far_slot(tick, known.group, steps);
                     before.is_none_or(|before| slot(before) != slot(frames.tick()))
@@ -562,7 +569,7 @@ fn far_slot(tick: u32, group: u16, steps: u32) -> u32 {
 /// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight of a resting group next to
 /// the viewer is 1. It decreases with the distance, and is up to twice as great for fast groups. Large entities count as
 /// near.
-fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
+fn weight(newest: &Summary, eye: Option<[f32; 3]>) -> (f32, f32) {
     let speed = 1.0 + (newest.moved / FAST_METRES).min(1.0);
     let (Some(eye), Some([low, high])) = (eye, newest.bounds) else { return (speed, 0.0) };
     let away = (0..3).map(|axis| {
