@@ -22,9 +22,6 @@ use nowcast_world_protocol::session::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION
 /// nearest first. A description has about 40 bytes.
 const ENTITIES_PER_ROUND_MAX: usize = 400;
 
-/// Maximum entities in a newcomer's first interest set.
-const ENTITIES_AT_ONCE_MAX: usize = 1_000;
-
 /// The replication of one client. Reads deliveries and the room's latest snapshot.
 ///
 /// **Invariant**: the deliveries that were read are exactly those up to the step of the snapshot in use. So the description of an
@@ -173,7 +170,7 @@ impl ClientReplicator {
         });
         self.event(session, &event)?;
         self.update(session, &all)?;
-        self.look(session, snapshot, all.at(), ENTITIES_AT_ONCE_MAX)?;
+        self.look(session, snapshot, all.at())?;
         screens
             .iter()
             .map(state_of_screen)
@@ -209,7 +206,7 @@ impl ClientReplicator {
     /// Updates the interest set, and begins a round of movement.
     fn round(&mut self, session: &mut DrivenSession, snapshot: &RoomSnapshot) -> Result<(), Closing> {
         let at = Instant::now();
-        self.look(session, snapshot, at, ENTITIES_PER_ROUND_MAX)?;
+        self.look(session, snapshot, at)?;
         if let Some(view) = &mut self.view {
             view.viewer.set_interest(&view.interest_set, &snapshot.rates, view.two_rounds_steps);
             view.viewer.begin_round(&snapshot.frames, snapshot.player(view.player).eye);
@@ -228,11 +225,10 @@ impl ClientReplicator {
         session: &mut DrivenSession,
         snapshot: &RoomSnapshot,
         at: Instant,
-        entities_max: usize,
     ) -> Result<(), Closing> {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return Ok(()) };
         let eye = snapshot.player(*player).eye;
-        let look = interest_set.refresh(&snapshot.grid_snapshot, eye, entities_max);
+        let look = interest_set.refresh(&snapshot.grid_snapshot, eye, ENTITIES_PER_ROUND_MAX);
         if look == InterestChange::default() {
             return Ok(());
         }
