@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -11,6 +12,8 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::read::GzEncoder;
 
 use crate::content_coding::accepts;
 
@@ -95,13 +98,17 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let base = &documents.base;
     let is_moved = base != "/" && [".html", ".js", ".css"].iter().any(|suffix| path.ends_with(suffix));
-    let smaller = documents.files.get(&format!("{path}.gz"));
-    let smaller = smaller.filter(|_| !is_moved && accepts(accepted, "gzip"));
-    let file = smaller.unwrap_or(&documents.files[path]);
-    let read =
-        async { Ok::<_, std::io::Error>((tokio::fs::metadata(file).await?, tokio::fs::read(file).await?)) };
+    let packed = documents.files.get(&format!("{path}.gz")).filter(|_| accepts(accepted, "gzip"));
+    let file = packed.filter(|_| !is_moved).unwrap_or(&documents.files[path]);
+    let read = async {
+        let (metadata, content) = (tokio::fs::metadata(file).await?, tokio::fs::read(file).await?);
+        let content = match is_moved {
+            true => move_addresses(content, base, packed.is_some())?,
+            false => content,
+        };
+        Ok::<_, std::io::Error>((metadata, content))
+    };
     let (metadata, content) = match read.await {
-        Ok((metadata, content)) if is_moved => (metadata, move_addresses(content, base)),
         Ok(read) => read,
         Err(error) => {
             tracing::warn!(%error, file = %file.display(), "cannot read a page of the documents");
@@ -123,17 +130,22 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         (CONTENT_TYPE, HeaderValue::from_static(content_type(path))),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
-    let coding = smaller.map(|_| [(CONTENT_ENCODING, "gzip")]);
+    let coding = packed.map(|_| [(CONTENT_ENCODING, "gzip")]);
     (tags, describing, coding, content).into_response()
 }
 
-/// Puts the base path before the addresses of the site, which was built for `/docs/`.
-fn move_addresses(content: Vec<u8>, base: &str) -> Vec<u8> {
-    let Ok(mut text) = String::from_utf8(content) else { return Vec::new() };
+/// Puts the base path before the addresses of the site, which was built for `/docs/`, and compresses the result if asked.
+fn move_addresses(content: Vec<u8>, base: &str, compresses: bool) -> std::io::Result<Vec<u8>> {
+    let mut text = String::from_utf8(content).map_err(std::io::Error::other)?;
     for sign in ['"', '\'', '`', '('] {
         text = text.replace(&format!("{sign}/docs/"), &format!("{sign}{base}docs/"));
     }
-    text.into_bytes()
+    if !compresses {
+        return Ok(text.into_bytes());
+    }
+    let mut packed = Vec::new();
+    GzEncoder::new(text.as_bytes(), Compression::fast()).read_to_end(&mut packed)?;
+    Ok(packed)
 }
 
 /// Returns the content type of a file of the site, by its suffix.
@@ -147,6 +159,7 @@ fn content_type(path: &str) -> &'static str {
         "svg" => "image/svg+xml",
         "png" => "image/png",
         "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
         "woff2" => "font/woff2",
         _ => "application/octet-stream",
     }

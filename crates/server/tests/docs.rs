@@ -77,9 +77,11 @@ async fn addresses_of_the_documents_get_the_base_path_and_texts_do_not() {
         config.base_path = "/game/".to_owned();
     })
     .await;
-    let home = server.get_with("/game/docs/", "Accept-Encoding: gzip\r\n").await;
+    let home = server.get("/game/docs/").await;
     let expected = "<script src=\"/game/docs/assets/app.1.js\"></script><code>/docs/</code>";
     assert!(home.ends_with(expected), "{home}");
+    let packed = server.get_with("/game/docs/", "Accept-Encoding: gzip\r\n").await;
+    assert!(packed.contains("content-encoding: gzip") && !packed.contains("packed"), "{packed}");
     let script = server.get("/game/docs/assets/app.1.js").await;
     assert!(script.starts_with("HTTP/1.1 200"), "{script}");
 }
