@@ -36,8 +36,9 @@ pub(crate) type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Number of turns of jobs after which a thread without a pause looks for events.
 const EVENT_INTERVAL: u32 = 4;
-/// Mean interval between the wake-ups of a busy thread. The driver's timers have the same resolution.
-const WAKE_INTERVAL: Duration = Duration::from_millis(1);
+/// Mean interval between the wake-ups of a busy thread. The session's pacing allows bursts of this length, so a pause does not reduce
+/// the rate.
+const WAKE_INTERVAL: Duration = Duration::from_millis(2);
 /// Number of wake-ups that may follow each other without a pause.
 const WAKE_BURST: u32 = 32;
 
