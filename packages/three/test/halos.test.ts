@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
 import { createPose } from "../src/pose.js";
-import { Halos } from "../src/scene/halos.js";
+import { Halos, haloStrength } from "../src/scene/halos.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
+import { DAY, DUSK, NIGHT } from "../src/sky/sky-look.js";
 
 function prop(look: Record<string, unknown>): Prop {
   const kind: DrawnKind = { name: "thing", body: undefined, walker: undefined, look };
@@ -19,4 +20,9 @@ it("street_lamps_have_a_halo_at_their_light_and_other_models_have_none", () => {
   expect(halos.count).toBe(1);
   const height = halos.points.geometry.getAttribute("position").getY(0) - lamp.position.y;
   expect(height).toBeCloseTo(2 * (2.76 - 3.1 / 2), 5);
+});
+
+it("halos_are_faint_by_day_and_full_at_dusk_and_at_night", () => {
+  expect(haloStrength(DAY.horizon)).toBeLessThan(0.1);
+  for (const background of [DUSK.horizon, NIGHT.horizon, null]) expect(haloStrength(background)).toBe(1);
 });

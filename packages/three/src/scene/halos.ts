@@ -4,7 +4,9 @@ import {
   BufferGeometry,
   Color,
   DynamicDrawUsage,
+  MathUtils,
   Points,
+  type Scene,
   ShaderMaterial,
 } from "three";
 import { pixelsAtOneMetre } from "./point-size.js";
@@ -36,14 +38,15 @@ export class Halos {
       transparent: true,
       depthWrite: false,
       blending: AdditiveBlending,
-      uniforms: { pixels: { value: 500 } },
+      uniforms: { pixels: { value: 500 }, strength: { value: 1 } },
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
     });
     this.points = new Points(geometry, material);
     this.points.frustumCulled = false;
     this.points.renderOrder = 6;
-    this.points.onBeforeRender = (renderer, _scene, camera) => {
+    this.points.onBeforeRender = (renderer, scene, camera) => {
+      material.uniforms["strength"]!.value = haloStrength(scene.background);
       material.uniforms["pixels"]!.value = pixelsAtOneMetre(renderer, camera);
     };
   }
@@ -101,6 +104,13 @@ export class Halos {
   }
 }
 
+/** The share of their light that halos have before a background: nearly none before a sky of noon, all of it at dusk and at night. */
+export function haloStrength(background: Scene["background"]): number {
+  if (!(background instanceof Color)) return 1;
+  const luminance = 0.2126 * background.r + 0.7152 * background.g + 0.0722 * background.b;
+  return 1 - 0.94 * MathUtils.smoothstep(luminance, 0.55, 0.8);
+}
+
 function isStreetLamp({ body }: Prop): boolean {
   return body.appearance?.model?.name === LAMP.name;
 }
@@ -111,6 +121,7 @@ function attribute(size: number): BufferAttribute {
 
 const VERTEX = /* glsl */ `
   uniform float pixels;
+  uniform float strength;
   attribute vec3 color;
   attribute float size;
   varying vec3 vColor;
@@ -119,7 +130,7 @@ const VERTEX = /* glsl */ `
     gl_Position = projectionMatrix * at;
     gl_PointSize = min(256.0, size * pixels / max(0.1, -at.z));
     // A halo that fills the picture would blind.
-    vColor = color * smoothstep(0.4, 2.5, -at.z);
+    vColor = color * strength * smoothstep(0.4, 2.5, -at.z);
   }`;
 
 const FRAGMENT = /* glsl */ `
