@@ -14,6 +14,7 @@ export const pageTexts = {
   jumpHint: "jump",
   lookHint: "drag to look",
   chatHint: "chat",
+  moreHint: "more",
   emotesHint: "gestures",
   keys: { left: "Click", right: "Right click", enter: "Enter" },
   slot: (key: string, label: string, count: number) =>

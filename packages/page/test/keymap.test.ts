@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Binding, readBindings } from "../../nowcast/src/world/describe/binding.js";
-import { KEYBOARD, keyedActions, keyName, movementOf } from "../src/hud/key-hints.js";
+import { barActions, KEYBOARD, keyedActions, keyName, movementOf } from "../src/hud/key-hints.js";
 import { keyHints, moveKey, promptFor, readKeymap } from "../src/index.js";
 import { codeName, keyFor } from "../src/input/keymap.js";
 
@@ -57,6 +57,26 @@ it("actions on consecutive number keys become one hint", () => {
     { key: "G", label: "Slot 2" },
     { key: "3", label: "Slot 3" },
   ]);
+});
+
+it("short bar lists possible actions and first steps, and each key once", () => {
+  const list = readBindings(
+    [
+      ["door", "e"],
+      ["switch", "e"],
+      ["drive", "e"],
+      ["pen", "c"],
+      ["wipe", "x"],
+    ].map(([name, key]) => ({
+      ...{ name: name!, arguments: [], hint: { key: key!, label: name! } },
+    })),
+  );
+  const listed = (possible: string[], steps: string[]) =>
+    barActions(list, new Set(possible), steps).map(({ action }) => action);
+  const steps = ["Press {door} or {switch}.", "Press {drive}."];
+  expect(listed(["pen"], steps)).toEqual(["door", "pen"]);
+  expect(listed(["drive", "pen"], steps)).toEqual(["drive", "pen"]);
+  expect(listed([], [])).toEqual([]);
 });
 
 it("hints name the moved keys", () => {

@@ -13,7 +13,15 @@ import type { ControlsDisplay, DisplayListener } from "./controls-display.js";
 import { EmoteMenu } from "./emote-menu.js";
 import { type HighlightElements, Highlights } from "./highlights.js";
 import { flipHelp, IntroCard, type IntroElements } from "./intro-card.js";
-import { KEYBOARD, KeyBar, type Movement, movementOf, promptedActions, promptFor } from "./key-hints.js";
+import {
+  barActions,
+  KEYBOARD,
+  KeyBar,
+  type Movement,
+  movementOf,
+  promptedActions,
+  promptFor,
+} from "./key-hints.js";
 import { type PeopleElements, PeopleList } from "./people-list.js";
 import { wordOf } from "./screen-text.js";
 import { type ScreenElements, ScreenTexts } from "./screen-texts.js";
@@ -84,6 +92,10 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   /** The shown prompts; `undefined` if they must be written again. */
   #prompts: string | undefined;
+  /** The actions that are possible now. */
+  #possible: ReadonlySet<string> = new Set();
+  /** Whether "?" has opened the card. The bar then lists all keys. */
+  #isHelping = false;
   readonly #signal: AbortSignal | undefined;
 
   /** `onKeys` is called when the user hides or shows the bar of keys. The texts and their listeners end with `signal`. */
@@ -175,8 +187,11 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   /** Carries out a command of the page: opens the chat, or shows the keys. */
   run(command: Command): void {
     if (command === "chat") this.chat.open();
-    else if (command === "help") flipHelp(this.intro, this.keyBar);
-    else if (command === "emotes") this.emotes.flip();
+    else if (command === "help") {
+      flipHelp(this.intro, this.keyBar);
+      this.#isHelping = this.intro.isVisible;
+      this.#listKeys();
+    } else if (command === "emotes") this.emotes.flip();
     else if (command === "begin") this.intro.hide();
   }
 
@@ -206,9 +221,8 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   /** Names the controls of the device in use, because the device, its keys or the actions changed. */
   nameControls(): void {
-    this.keyBar.movement = this.movement;
     const controls = this.listener?.controls() ?? KEYBOARD;
-    this.keyBar.define(controls);
+    this.#listKeys();
     this.intro.update();
     // A touch screen has no keys to list, so help is only the card.
     this.#elements.keys.toggle.hidden = controls.device === "touch" && !this.intro.isDefined;
@@ -217,8 +231,12 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   /** Shows the actions that can be done now: those with a target before the others. */
   setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
-    const shown = [offers, others].map((bindings) => bindings.map(({ action }) => action).join()).join(";");
+    this.#isHelping &&= this.intro.isVisible;
+    const lists = [offers, others].map((bindings) => bindings.map(({ action }) => action));
+    const shown = [...lists, this.#isHelping].join(";");
     if (shown === this.#prompts) return;
+    this.#possible = new Set(lists.flat());
+    this.#listKeys();
     this.#prompts = shown;
     const element = this.#elements.offers;
     const controls = this.listener?.controls();
@@ -282,6 +300,15 @@ export class Hud implements ControlsDisplay, LinesDisplay {
     if (count.textContent !== text) count.textContent = text;
     count.classList.toggle("alone", length === 1);
     this.peopleList.update();
+  }
+
+  /** Lists all keys after "?" and in a world without first steps; otherwise the keys for now, and "?" for the rest. */
+  #listKeys(): void {
+    const { keyBar, intro } = this;
+    const controls = this.listener?.controls() ?? KEYBOARD;
+    keyBar.movement = this.movement;
+    const isShort = intro.isDefined && !this.#isHelping;
+    keyBar.define(controls, isShort ? barActions(controls.bindings, this.#possible, intro.steps) : undefined);
   }
 
   #leaveRoomFor(buttons: number): void {

@@ -103,7 +103,7 @@ export function keyName(key: string, keymap: Keymap = UNMOVED): string {
 
 /**
  * The actions of a prompt, which means: now, here, this key. Those with a target come first, then those that a state of the
- * avatar makes possible. The bar of keys lists the others, which are always possible.
+ * avatar makes possible. Only the bar of keys lists the others, which are always possible.
  */
 export function promptedActions(offers: readonly Binding[], others: readonly Binding[]): readonly Binding[] {
   return [...offers, ...others.filter(({ needs }) => needs !== undefined)];
@@ -171,19 +171,10 @@ function withoutNumber(label: string): string | undefined {
 export function keyHints(controls: NamedControls, movement: Movement = WALKING): readonly KeyHint[] {
   const { device, keymap, bindings } = controls;
   if (device === "touch") return [];
-  const named = (code: string): string => codeName(keyFor(keymap, code));
-  const walk = movement.walks ? pageTexts.walk : pageTexts.moveHint;
-  const gaits = (["run", "jump"] as const).flatMap((gait) => {
-    const what = movement[gait];
-    return what === undefined ? [] : [{ keys: [movementName(gait, controls)], what }];
-  });
-  const acts = [...gaits, ...actionHints(controls)];
-  if (device === "gamepad") {
-    const { left, right } = pageTexts.padSticks;
-    return [{ keys: [left], what: walk }, ...acts, { keys: [right], what: pageTexts.padLookHint }];
-  }
+  const acts = [...movementHints(controls, movement), ...actionHints(bindings, controls)];
+  if (device === "gamepad")
+    return [...acts, { keys: [pageTexts.padSticks.right], what: pageTexts.padLookHint }];
   return [
-    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: walk },
     ...acts,
     ...(movement.walks ? emoteHints(bindings, keymap) : []),
     { keys: [pageTexts.keys.enter], what: pageTexts.chatHint },
@@ -191,14 +182,48 @@ export function keyHints(controls: NamedControls, movement: Movement = WALKING):
   ];
 }
 
-function actionHints(controls: NamedControls): readonly KeyHint[] {
-  return keyedActions(controls.bindings, controls).map(({ key, label }) => ({ keys: [key], what: label }));
+function movementHints(device: NamedDevice, movement: Movement): readonly KeyHint[] {
+  const keys =
+    device.device === "gamepad"
+      ? [pageTexts.padSticks.left]
+      : ["KeyW", "KeyA", "KeyS", "KeyD"].map((code) => codeName(keyFor(device.keymap, code)));
+  const gaits = (["run", "jump"] as const).flatMap((gait) => {
+    const what = movement[gait];
+    return what === undefined ? [] : [{ keys: [movementName(gait, device)], what }];
+  });
+  return [{ keys, what: movement.walks ? pageTexts.walk : pageTexts.moveHint }, ...gaits];
+}
+
+function actionHints(listed: readonly Binding[], device: NamedDevice): readonly KeyHint[] {
+  return keyedActions(listed, device).map(({ key, label }) => ({ keys: [key], what: label }));
+}
+
+/**
+ * The actions of a short bar: the possible ones, and those that first steps name. A key is listed once, for its possible action
+ * if there is one.
+ */
+export function barActions(
+  bindings: readonly Binding[],
+  possible: ReadonlySet<string>,
+  steps: readonly string[],
+): readonly Binding[] {
+  const isNamed = ({ action }: Binding): boolean => steps.some((step) => step.includes(`{${action}}`));
+  const isPossible = ({ action }: Binding): boolean => possible.has(action);
+  const ranked = [...bindings.filter(isPossible), ...bindings.filter(isNamed)];
+  const taken = new Set<string>();
+  const listed = new Set<Binding>();
+  for (const binding of ranked) {
+    const [key] = binding.keys;
+    if (key === undefined || !taken.has(key)) listed.add(binding);
+    for (const used of binding.keys) taken.add(used);
+  }
+  return bindings.filter((binding) => listed.has(binding));
 }
 
 /** The buttons of a world's actions. Actions whose labels differ only in a final number share one hint, so that slots are short. */
-function padHints(controls: NamedControls): readonly KeyHint[] {
+function padHints(listed: readonly Binding[], device: NamedDevice): readonly KeyHint[] {
   const groups = new Map<string, { readonly keys: string[]; readonly label: string }>();
-  for (const { key, label } of keyedActions(controls.bindings, controls)) {
+  for (const { key, label } of keyedActions(listed, device)) {
     const group = withoutNumber(label) ?? label;
     const { keys } = groups.get(group) ?? groups.set(group, { keys: [], label }).get(group)!;
     keys.push(key);
@@ -258,9 +283,25 @@ export class KeyBar {
     this.#toggle.setAttribute("aria-pressed", String(isVisible));
   }
 
-  /** Shows the controls on the device in use. Those of a gamepad's sticks and movement are the same everywhere, and left out. */
-  define(controls: NamedControls): void {
-    const hints = controls.device === "gamepad" ? padHints(controls) : keyHints(controls, this.movement);
+  /**
+   * Shows the controls on the device in use; with `listed`, only those for movement and of these actions, and "?" for the others.
+   * The controls of a gamepad's sticks and movement are the same everywhere, and left out.
+   */
+  define(controls: NamedControls, listed?: readonly Binding[]): void {
+    this.#show(
+      controls.device === "gamepad"
+        ? padHints(listed ?? controls.bindings, controls)
+        : listed === undefined || controls.device === "touch"
+          ? keyHints(controls, this.movement)
+          : [
+              ...movementHints(controls, this.movement),
+              ...actionHints(listed, controls),
+              { keys: ["?"], what: pageTexts.moreHint },
+            ],
+    );
+  }
+
+  #show(hints: readonly KeyHint[]): void {
     this.#bar.replaceChildren(
       ...hints.map(({ keys, what }) => {
         const hint = document.createElement("span");

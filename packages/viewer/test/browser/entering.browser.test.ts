@@ -160,6 +160,27 @@ it("a_connected_gamepad_is_named_before_its_first_press_and_its_bar_is_one_line"
   await visitor.leave();
 });
 
+it("bar_of_a_world_with_many_keys_is_one_line_with_each_key_once_and_a_question_mark_shows_the_rest", async () => {
+  const viewport = { width: 1280, height: 720 };
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "gallery", viewport });
+  const { page } = visitor;
+  const keys = (): Promise<string[]> => page.locator("#hints kbd").allTextContents();
+  await waitFor("the short bar", async () => (await keys()).includes("?"));
+  await page.keyboard.press("Escape");
+  expect((await keys()).filter((key) => key === "E")).toHaveLength(1);
+  const tops = await page
+    .locator("#hints span")
+    .evaluateAll((hints) => hints.map((hint) => hint.getBoundingClientRect().top));
+  expect(new Set(tops).size).toBe(1);
+  await page.keyboard.press("?");
+  await waitFor("all keys", async () => (await keys()).filter((key) => key === "E").length > 1);
+  expect(await keys()).not.toContain("?");
+  await page.keyboard.press("KeyW");
+  await waitFor("the short bar again", async () => (await keys()).includes("?"));
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
+
 it("the_bar_of_a_ship_names_the_keys_that_move_it_and_no_walk", async () => {
   const viewport = { width: 1280, height: 720 };
   const flown = await ServerProcess.start(0, [fileURLToPath(new URL("worlds/asteroids", ROOT))]);
