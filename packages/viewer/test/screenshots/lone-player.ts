@@ -38,7 +38,10 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
     if (seen < 4) return { to: [2, 0, seen === 2 ? -3.6 : -9] };
     return { to: [-0.5, 0, -11], action: "draw", key: "left" };
   },
-  "obstacle-race": () => ({ to: window.nearest("gate", ({ number }) => number === 1) }),
+  "obstacle-race": () => {
+    const passed = Number.parseInt(String(window.nowcast.world!.screen.get("gate")), 10);
+    return { to: window.nearest("gate", ({ number }) => number === passed + 1) };
+  },
   party: () => {
     const [turn, coin] = [performance.now() / 1500, window.nearest("coin")];
     return { to: coin[1] > 0 ? coin : [6 * Math.cos(turn), 0, 6 * Math.sin(turn)] };
