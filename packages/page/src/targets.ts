@@ -38,7 +38,10 @@ export interface Aim {
   readonly direction: Vector3;
 }
 
-/** The target of an action: the entity in view or, if there is none, the nearest entity in front. */
+/**
+ * The target of an action: the entity in view; without one, the nearest entity in front; without one, the nearest person on any
+ * side.
+ */
 export function findTarget(
   actor: Actor,
   aim: Aim,
@@ -50,6 +53,8 @@ export function findTarget(
   const [aheadX, aheadZ] = [-Math.sin(yaw), -Math.cos(yaw)];
   let nearest: number | undefined;
   let nearestM = reachM - CAUTION_M;
+  let beside: number | undefined;
+  let besideM = nearestM;
   let lookedAt: number | undefined;
   let lookedAtM = Number.POSITIVE_INFINITY;
   const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
@@ -62,8 +67,9 @@ export function findTarget(
     // An entity that the player stands on is ahead, wherever its middle is.
     const isBelow = Math.abs(POINT.x) <= box.halfX && Math.abs(POINT.z) <= box.halfZ;
     const cosine = isBelow ? 1 : (dx * aheadX + dz * aheadZ) / flat;
-    if (cosine < LOOKED_AT_COSINE) return;
     if (metres > reachM - CAUTION_M) return;
+    if (prop === undefined && metres < besideM) [beside, besideM] = [candidate.id, metres];
+    if (cosine < LOOKED_AT_COSINE) return;
     const sightM = castFrom(aim, box, prop);
     if (sightM < lookedAtM) [lookedAt, lookedAtM] = [candidate.id, sightM];
     if (cosine >= FRONT_COSINE && metres < nearestM) [nearest, nearestM] = [candidate.id, metres];
@@ -71,7 +77,8 @@ export function findTarget(
   for (const prop of props) consider(prop, prop, prop);
   for (const member of members) consider(member, boxOf(member), undefined);
   if (lookedAt !== undefined) return { id: lookedAt, rank: -1 / (1 + lookedAtM) };
-  return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
+  if (nearest !== undefined) return { id: nearest, rank: nearestM };
+  return beside === undefined ? undefined : { id: beside, rank: reachM + besideM };
 }
 
 /**

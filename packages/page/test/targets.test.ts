@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { TargetRule } from "../../nowcast/src/world/describe/binding.js";
 import type { Form } from "../../nowcast/src/world/describe/shape.js";
 import { type DrawnKind, describeBody } from "../../three/src/look/body.js";
+import type { Member } from "../../three/src/people/crowd.js";
 import { createPose } from "../../three/src/pose.js";
 import { Obstacles } from "../../three/src/scene/obstacles.js";
 import { createProp, type Prop } from "../../three/src/scene/prop.js";
@@ -42,6 +43,23 @@ it("is the entity in view, even if another is nearer", () => {
   const aim = { origin: new Vector3(2.4, 0.25, -1), direction: new Vector3(-1, 0, 0) };
   expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(4);
   expect(findTarget(actor(), aim, RULE, props, [])?.id).toBe(3);
+});
+
+it("is a person at the side or behind if nothing is in front", () => {
+  const member = (id: number, x: number, z: number) =>
+    ({
+      ...createPose(x, 0.9, z),
+      id,
+      body: { ...actor().body, id },
+      size: 1,
+      halfHeight: 0.9,
+    }) as unknown as Member;
+  const rule = { ...RULE, of: undefined };
+  const people = [member(7, 1.4, 0), member(8, 0, 1.8)];
+  expect(findTarget(actor(), UP, rule, [], people)?.id).toBe(7);
+  expect(findTarget(actor(), UP, rule, [], people.slice(1))?.id).toBe(8);
+  expect(findTarget(actor(), UP, rule, [prop(3, 0, -1.9)], people)?.id).toBe(3);
+  expect(findTarget(actor(), UP, rule, [], [member(9, 0, 3)])).toBeUndefined();
 });
 
 it("has a kind that the action allows, and is not the held item", () => {

@@ -57,13 +57,12 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
     const slots = (screen.get("slots") as { slots: { label: string; count?: number }[] }).slots;
     const apples = slots.find(({ label }) => label === "Apple")?.count ?? 0;
     const [[, coins] = ["", "0"]] = (screen.get("coins") ?? []) as [string, string][];
-    if (avatar?.attributes["talking"]) return { to: [0, 0, -3.4], action: "answer_1", key: "Digit1" };
     if (Number(coins) >= 6) return { to: window.nearest("ware"), action: "buy", key: "KeyE" };
     if (apples < 3) return { to: window.nearest("apple"), action: "pick", key: "KeyE" };
     const [x, , z] = avatar?.position ?? [0, 0, 0];
     // From behind the stalls, the way to the market is between two of them.
     if (z < -3.9) return { to: [Math.abs(x) > 4 || z > -5 ? 3.1 * Math.sign(x) : x, 0, -2.5] };
-    return { to: [0, 0, -3.4], action: "talk", key: "KeyE" };
+    return { to: [0, 0, -3.4], action: "sell", key: "KeyE" };
   },
   "tower-defence": () =>
     Number(window.nowcast.world!.screen.get("gold")) < 20
