@@ -22,6 +22,8 @@ const RADIUS = 0.22;
 const CRAMPED_M = 1.8;
 /** The angles by which a cramped camera tries to rise, in radians. */
 const LIFTS = [0.3, 0.6, 0.9, 1.15];
+/** If no angle lets the camera farther away than this, the camera looks down through the obstacles. */
+const ENCLOSED_M = 0.8;
 /** Maximum distance to the right of the head, in metres. */
 const SHOULDER_M_MAX = 2;
 
@@ -48,6 +50,8 @@ export class OrbitCamera {
   #shoulderM = 0;
   /** How far the camera has risen over an obstacle behind the avatar, in radians. */
   #lift = 0;
+  /** Whether obstacles are close around the head, so that the camera looks through them. */
+  #isEnclosed = false;
   readonly #target = new Vector3();
   readonly #arm = new Vector3();
   /** Unit vector from the head to the camera. */
@@ -177,7 +181,7 @@ export class OrbitCamera {
     this.#easeShoulder(seconds, obstacles, except);
     this.#easeLift(seconds, obstacles, except);
     const wanted = this.#turnWay(this.#lift);
-    const free = this.#castBehind(obstacles, except);
+    const free = this.#isEnclosed ? wanted : this.#castBehind(obstacles, except);
     const way = this.#way;
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
@@ -210,7 +214,10 @@ export class OrbitCamera {
     return obstacles.cast(x, y, z, way.x, way.y, way.z, { margin: RADIUS, except, passesGlass: true, reach });
   }
 
-  /** Lifts the camera over an obstacle close behind the avatar, where it would otherwise be inside the avatar. */
+  /**
+   * Lifts the camera over an obstacle close behind the avatar, where it would otherwise be inside the avatar. If there is no room
+   * over the obstacle either, the camera rises through it: the sightline opens the surfaces before the avatar.
+   */
   #easeLift(seconds: number, obstacles: Obstacles, except: number | undefined): void {
     let [lift, most] = [0, 0];
     const cramped = Math.min(CRAMPED_M, this.#turnWay(0));
@@ -220,6 +227,8 @@ export class OrbitCamera {
       const free = this.#castBehind(obstacles, except);
       if (free > most) [lift, most] = [LIFTS[i]!, free];
     }
+    this.#isEnclosed = this.pitch >= 0 && most < Math.min(cramped, this.#isEnclosed ? CRAMPED_M : ENCLOSED_M);
+    if (this.#isEnclosed) lift = LIFTS.at(-1)!;
     this.#lift = this.#settled ? this.#lift + (lift - this.#lift) * ease(10, seconds) : lift;
   }
 

@@ -81,6 +81,27 @@ describe("the camera over the shoulder", () => {
     expect(camera.position.y).toBeLessThan(3.3);
   });
 
+  it("looks_down_from_above_on_an_avatar_that_blocks_enclose_and_returns_in_the_open", () => {
+    const camera = new PerspectiveCamera();
+    const orbit = new OrbitCamera(camera);
+    const facts: DrawnKind = {
+      name: "roof",
+      body: { motion: "fixed", shape: "box", size: [6, 1, 40] },
+      walker: undefined,
+      look: {},
+    };
+    // A roof close above the head, before a wall close behind the avatar.
+    const cell = wallAt(0.5);
+    const roof = describeBody({ id: 2, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
+    cell.add(createProp(roof, { shape: "box", size: [6, 1, 40] }, createPose(0, 2.6, 10)));
+    orbit.yaw = Math.PI / 2;
+    for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 1.6, 10, cell, undefined);
+    expect(orbit.nearness).toBeGreaterThan(4);
+    expect(camera.position.y, "above the roof").toBeGreaterThan(3.1);
+    for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 1.6, 10, new Obstacles(), undefined);
+    expect(camera.position.y).toBeLessThan(2.8);
+  });
+
   it("stays_at_its_distance_behind_glass_and_comes_nearer_before_a_wall", () => {
     const distanceBefore = (opacity: number): number => {
       const orbit = new OrbitCamera(new PerspectiveCamera());

@@ -8,6 +8,14 @@ interface Goal {
   readonly to: readonly [number, number, number];
   readonly action?: string;
   readonly key?: string;
+  /** The player stops this many metres before the goal, and points at it. Otherwise the player walks into the goal. */
+  readonly stopM?: number;
+}
+
+/** A place in the picture, in CSS pixels. */
+interface Point {
+  readonly x: number;
+  readonly y: number;
 }
 
 declare global {
@@ -21,7 +29,7 @@ declare global {
 /** What a person does in each world. The functions run in the page. */
 const GOALS: Readonly<Record<string, () => Goal>> = {
   asteroids: () => ({ to: window.nearest("crystal") }),
-  builders: () => ({ to: window.nearest("plan"), action: "use_item", key: "left" }),
+  builders: () => ({ to: window.nearest("plan"), action: "use_item", key: "left", stopM: 3 }),
   "capture-the-flag": () => {
     const { avatar, screen } = window.nowcast.world!;
     const own = String(screen.get("team"));
@@ -101,20 +109,26 @@ export class LonePlayer {
   /** Plays until this many milliseconds after the time origin `since`. */
   async playUntil(since: number, ms: number): Promise<void> {
     while (Date.now() - since < ms) {
-      const { to, action, key } = await this.#page.evaluate(GOALS[this.#world] ?? ANYWHERE);
-      const way = await this.#page.evaluate(([x, , z]) => {
+      const { to, action, key, stopM } = await this.#page.evaluate(GOALS[this.#world] ?? ANYWHERE);
+      const way = await this.#page.evaluate(([x, y, z]) => {
         const { viewer, world } = window.nowcast;
         const own = world!.avatar?.position ?? [0, 0, 0];
         const turn = Math.atan2(own[0] - x, own[2] - z) - viewer.controls.camera.yaw;
+        const { lens } = viewer.controls.camera;
+        const seen = lens.position.clone().set(x, y, z).project(lens);
         return {
           turn: Math.atan2(Math.sin(turn), Math.cos(turn)),
           metres: Math.hypot(x - own[0], z - own[2]),
+          seen: { x: ((seen.x + 1) / 2) * innerWidth, y: ((1 - seen.y) / 2) * innerHeight },
         };
       }, to);
       if (Math.abs(way.turn) > 0.25) await this.#hands.turn(way.turn);
-      await this.#hands.walk(way.metres > 0.8);
+      await this.#hands.walk(way.metres > (stopM ?? 0.8));
       await this.#page.waitForTimeout(120);
-      if (way.metres < 3 && action !== undefined) await this.#hands.press(action, key!);
+      if (way.metres > Math.max(3, 1.5 * (stopM ?? 0)) || action === undefined) continue;
+      const { width, height } = this.#page.viewportSize()!;
+      const ahead = { x: width * 0.55, y: height * 0.62 };
+      await this.#hands.press(action, key!, stopM === undefined ? ahead : way.seen);
     }
     await this.#hands.walk(false);
   }
@@ -125,7 +139,8 @@ interface Hands {
   turn(radians: number): Promise<void>;
   /** Runs forward from now on, or stands. */
   walk(walks: boolean): Promise<void>;
-  press(action: string, key: string): Promise<void>;
+  /** Uses an action, with the mouse or a finger at a place of the picture if it has neither a key nor a button. */
+  press(action: string, key: string, at: Point): Promise<void>;
 }
 
 /** Radians that a key turns in a second, and that the gamepad's stick turns if it is pushed halfway. */
@@ -144,10 +159,9 @@ class Keys implements Hands {
     for (const key of ["KeyW", "ShiftLeft"]) await this.page.keyboard[walks ? "down" : "up"](key);
   }
 
-  async press(_action: string, key: string): Promise<void> {
+  async press(_action: string, key: string, { x, y }: Point): Promise<void> {
     if (key !== "left") return this.page.keyboard.press(key, { delay: 250 });
-    const { width, height } = this.page.viewportSize()!;
-    await this.page.mouse.click(width * 0.55, height * 0.62);
+    await this.page.mouse.click(x, y);
   }
 }
 
@@ -184,12 +198,11 @@ class Fingers implements Hands {
     await this.#send("touchMove", { ...thumb, y: thumb.y - 60 });
   }
 
-  async press(action: string): Promise<void> {
+  async press(action: string, _key: string, { x, y }: Point): Promise<void> {
     await this.walk(false);
     const button = this.page.locator(`button[data-trigger="button ${action}"]`);
     if (await button.isVisible()) return button.tap();
-    const { width, height } = this.page.viewportSize()!;
-    await this.page.touchscreen.tap(width * 0.6, height * 0.62);
+    await this.page.touchscreen.tap(x, y);
   }
 
   async #send(
