@@ -18,10 +18,12 @@ interface Point {
   readonly y: number;
 }
 
+type IsMeant = (attributes: Readonly<Record<string, unknown>>, place: Goal["to"]) => boolean;
+
 declare global {
   interface Window {
     /** Returns the nearest entity of a kind, without the own avatar. */
-    nearest(kind: string, isMeant?: (attributes: Readonly<Record<string, unknown>>) => boolean): Goal["to"];
+    nearest(kind: string, isMeant?: IsMeant): Goal["to"];
     pad: { axes: number[]; buttons: { pressed: boolean }[] };
   }
 }
@@ -56,8 +58,11 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
   },
   robots: () => {
     const { avatar } = window.nowcast.world!;
-    if (avatar?.attributes["arm"] == null)
-      return { to: window.nearest("block"), action: "take", key: "KeyE" };
+    const isLoose: IsMeant = (_attributes, [x, , z]) => Math.hypot(x, z) > 1.2;
+    // An arm that holds a block shows its mark.
+    const hasBlock = window.nearest("mark", ({ hidden }) => hidden !== true)[1] > 0;
+    if (avatar?.attributes["arm"] == null || !hasBlock)
+      return { to: window.nearest("block", isLoose), action: "take", key: "KeyE" };
     return { to: window.nearest("pallet"), action: "put", key: "KeyQ" };
   },
   shop: () => {
@@ -96,7 +101,10 @@ export class LonePlayer {
         const own = world!.avatar?.position ?? [0, 0, 0];
         const far = ([x, , z]: Goal["to"]): number => Math.hypot(x - own[0], z - own[2]);
         const places = [...world!.entities.values()]
-          .filter((one) => one.kind.name === kind && (isMeant?.(one.attributes) ?? true))
+          .filter(
+            (one) =>
+              one.kind.name === kind && (isMeant?.(one.attributes, one.position as Goal["to"]) ?? true),
+          )
           .map(({ position }) => position as Goal["to"]);
         return places.sort((a, b) => far(a) - far(b))[0] ?? [0, 0, 0];
       };
