@@ -44,7 +44,9 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
     const seen = Number.parseInt(String(screen.get("pictures")), 10);
     const [x, , z] = avatar?.position ?? [0, 0, 0];
     if (seen < 2) return { to: [seen === 0 ? -3 : 3, 0, 11.6] };
-    if (z > 4) return { to: Math.abs(x) > 0.6 && z > 8 ? [0, 0, 9.5] : [0, 0, 2] };
+    // The posts of the porch are beside the way in.
+    if (z > 4 && Math.abs(x) > 1) return { to: [z > 8 ? 0 : x, 0, 9.5] };
+    if (z > 4) return { to: [0, 0, 2] };
     if (seen < 4) return { to: [2, 0, seen === 2 ? -3.6 : -9] };
     return { to: [-0.5, 0, -11], action: "draw", key: "left" };
   },
@@ -187,10 +189,21 @@ class Fingers implements Hands {
 
   async turn(radians: number): Promise<void> {
     await this.walk(false);
+    const { width } = this.page.viewportSize()!;
+    let left = -radians / RADIANS_PER_PIXEL;
+    while (Math.abs(left) > 1) {
+      const way = Math.max(-width / 4, Math.min(width / 4, left));
+      await this.#drag(way);
+      left -= way;
+    }
+  }
+
+  async #drag(way: number): Promise<void> {
     const { width, height } = this.page.viewportSize()!;
     const finger = { x: width * 0.75, y: height * 0.4 };
     await this.#send("touchStart", finger);
-    const way = Math.max(-width / 4, Math.min(width / 4, -radians / RADIANS_PER_PIXEL));
+    // Until the target under a new finger is known, its moves do not turn the camera.
+    await this.page.waitForTimeout(80);
     for (let share = 0; share <= 1; share += 0.2)
       await this.#send("touchMove", { ...finger, x: finger.x + way * share });
     await this.#send("touchEnd");
@@ -209,7 +222,8 @@ class Fingers implements Hands {
   async press(action: string, _key: string, { x, y }: Point): Promise<void> {
     await this.walk(false);
     const button = this.page.locator(`button[data-trigger="button ${action}"]`);
-    if (await button.isVisible()) return button.tap();
+    // The button disappears with its target, and Playwright would wait for it for half of the minute.
+    if (await button.isVisible()) return button.tap({ timeout: 500 }).catch(() => undefined);
     await this.page.touchscreen.tap(x, y);
   }
 
