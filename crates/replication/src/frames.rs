@@ -45,7 +45,7 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
-    /// The summary of the newest frame. In each round, each viewer reads it for all groups, and most viewers do not need the frame.
+    /// The summary of the newest frame, copied because each viewer reads the summary of every group in each round.
     summary: Option<Summary>,
     /// Number of the newest frames that can be baselines. All of them have the same quantization, and the group was not
     /// empty since the oldest of them. A client may have forgotten older frames.

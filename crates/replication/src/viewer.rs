@@ -19,7 +19,7 @@ const AWAITED_RECORDS_MAX: usize = 8_192;
 /// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
 
-/// Memory for four times this number of visible groups is never freed.
+/// Below four times this capacity, the list of visible groups never shrinks.
 const SPARE_GROUPS: usize = 32;
 
 /// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
@@ -227,7 +227,7 @@ impl Viewer {
         if !self.move_visible(frames) {
             self.refresh_visible(frames);
         }
-        // A newcomer sees many groups that soon join others, such as bodies that come to rest.
+        // After a join, many groups merge, so the list shrinks.
         if self.known.capacity() > 4 * self.known.len().max(SPARE_GROUPS) {
             self.known.shrink_to(2 * self.known.len());
         }

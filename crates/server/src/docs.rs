@@ -100,24 +100,18 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     let is_moved = base != "/" && [".html", ".js", ".css"].iter().any(|suffix| path.ends_with(suffix));
     let packed = documents.files.get(&format!("{path}.gz")).filter(|_| accepts(accepted, "gzip"));
     let file = packed.filter(|_| !is_moved).unwrap_or(&documents.files[path]);
-    let read = async {
-        let (metadata, content) = (tokio::fs::metadata(file).await?, tokio::fs::read(file).await?);
-        let content = match is_moved {
-            true => move_addresses(content, base, packed.is_some())?,
-            false => content,
-        };
-        Ok::<_, std::io::Error>((metadata, content))
+    let broken = |error: std::io::Error| {
+        tracing::warn!(%error, file = %file.display(), "cannot read a page of the documents");
+        (StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be read; the log has the cause\n")
+            .into_response()
     };
-    let (metadata, content) = match read.await {
-        Ok(read) => read,
-        Err(error) => {
-            tracing::warn!(%error, file = %file.display(), "cannot read a page of the documents");
-            return (StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be read; the log has the cause\n")
-                .into_response();
-        }
+    let metadata = match tokio::fs::metadata(file).await {
+        Ok(metadata) => metadata,
+        Err(error) => return broken(error),
     };
     let written = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let tag = format!("\"{:x}-{:x}\"", content.len(), written.unwrap_or_default().as_nanos());
+    let variant = if packed.is_some() { "-gzip" } else { "" };
+    let tag = format!("\"{:x}-{:x}{variant}\"", metadata.len(), written.unwrap_or_default().as_nanos());
     // Names below `assets/` contain a hash of the content.
     let caching =
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
@@ -126,6 +120,18 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
     if is_known {
         return (StatusCode::NOT_MODIFIED, tags).into_response();
     }
+    let read = match (tokio::fs::read(file).await, packed.is_some()) {
+        (Ok(content), packs) if is_moved => {
+            let base = base.clone();
+            let moved = tokio::task::spawn_blocking(move || move_addresses(content, &base, packs));
+            moved.await.map_err(std::io::Error::other).flatten()
+        }
+        (read, _) => read,
+    };
+    let content = match read {
+        Ok(content) => content,
+        Err(error) => return broken(error),
+    };
     let describing = [
         (CONTENT_TYPE, HeaderValue::from_static(content_type(path))),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),

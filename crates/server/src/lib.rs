@@ -47,9 +47,10 @@
 //!
 //! # Where things are
 //!
-//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. `entrance` admits
-//! clients of all protocols. After the upgrade, `client` runs a client of the plain protocol as one job of an I/O thread. `session` runs a client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a
-//! world and sends to its clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
+//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. `entrance` admits clients of
+//! all protocols. After the upgrade, `client` runs a client of the plain protocol as one job of an I/O thread. `session` runs a
+//! client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a world and sends to its
+//! clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
 mod account;
 mod checker;

@@ -124,7 +124,7 @@ fn a_minute_on_a_stream_allocates_nothing() {
 }
 
 /// Puts a state of each of these keys at one end, and runs a tenth of a second.
-fn meet(joined: &mut Joined, keys: std::ops::Range<u64>) {
+fn put_and_run(joined: &mut Joined, keys: std::ops::Range<u64>) {
     for key in keys {
         joined.ends[1].put_state(joined.now, 1, key, &[42; 40]).expect("there is room");
     }
@@ -136,9 +136,22 @@ fn keys_that_have_arrived_keep_no_memory_although_no_event_follows() {
     for loses_one_in in [0, 23] {
         let mut joined = Joined::new(Carrier::DATAGRAMS, loses_one_in);
         let mut keys = (1..).step_by(20).map(|key| key..key + 20);
-        (0..100).for_each(|_| meet(&mut joined, keys.next().expect("there are many")));
-        let more = measure(|| (0..200).for_each(|_| meet(&mut joined, keys.next().expect("there are many"))));
+        let mut next = || keys.next().expect("there are many");
+        (0..100).for_each(|_| put_and_run(&mut joined, next()));
+        let more = measure(|| (0..200).for_each(|_| put_and_run(&mut joined, next())));
         assert_eq!(joined.messages, 6_000);
+        assert!(
+            joined.ends[1].stats().barriers_made > 20,
+            "{} barriers",
+            joined.ends[1].stats().barriers_made
+        );
         assert!(more.bytes_current < 32 * 1_024, "{} bytes for 4,000 keys", more.bytes_current);
     }
+}
+
+#[test]
+fn many_keys_that_stay_the_same_are_not_forgotten() {
+    let mut joined = Joined::new(Carrier::DATAGRAMS, 0);
+    (0..100).for_each(|_| put_and_run(&mut joined, 1..200));
+    assert_eq!(joined.ends[1].stats().barriers_made, 0, "each barrier would use credit");
 }

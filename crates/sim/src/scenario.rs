@@ -201,7 +201,7 @@ fn config() -> Config {
     let mut lanes = vec![lane; 8];
     lanes[0].class = 0;
     lanes[2].bytes_per_second_max = Some(50_000);
-    // Lives have few keys.
+    // The scenarios use few keys, so these lanes forget often.
     lanes.iter_mut().step_by(2).for_each(|lane| lane.known_keys_max = 3);
     Config { limits, lanes, ..Config::default() }
 }

@@ -122,6 +122,10 @@ impl TestServer {
 
     /// Sends bytes on a TCP connection. Returns all bytes that arrive until the server closes the connection.
     pub async fn raw(&self, request: &str) -> String {
+        String::from_utf8_lossy(&self.raw_bytes(request).await).into_owned()
+    }
+
+    async fn raw_bytes(&self, request: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         stream.write_all(request.as_bytes()).await.expect("the server reads");
         let mut answer = Vec::new();
@@ -129,7 +133,7 @@ impl TestServer {
             .await
             .expect("the connection ends")
             .expect("the answer can be read");
-        String::from_utf8_lossy(&answer).into_owned()
+        answer
     }
 
     /// Requests a page. The answer includes its head.
@@ -139,8 +143,15 @@ impl TestServer {
 
     /// Requests a page with more headers. Each header must include its line end.
     pub async fn get_with(&self, path: &str, headers: &str) -> String {
-        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"))
-            .await
+        String::from_utf8_lossy(&self.bytes_with(path, headers).await).into_owned()
+    }
+
+    /// Like [`get_with`](Self::get_with), for pages that are not text.
+    pub async fn bytes_with(&self, path: &str, headers: &str) -> Vec<u8> {
+        self.raw_bytes(&format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"
+        ))
+        .await
     }
 
     /// Opens a WebSocket without sending a message.

@@ -281,8 +281,8 @@ impl SentStates {
         self.overdue.clear();
     }
 
-    /// Whether a barrier should close the open interval so that its keys are forgotten: there are many, and all values have arrived. The
-    /// peer then releases the barrier at once.
+    /// Whether a barrier may close the open interval so that its keys are forgotten: there are many, and all values have arrived.
+    /// The peer then releases the barrier at once.
     pub(crate) fn can_be_forgotten(&self, known_keys_max: usize) -> bool {
         self.keys_in_interval >= known_keys_max && self.unacknowledged == 0
     }
@@ -360,6 +360,25 @@ mod tests {
             expires: None,
         };
         states.bind(key, states.newest(key), &value, stamp, interval, store).0
+    }
+
+    #[test]
+    fn late_outcomes_of_forgotten_values_change_no_later_value_in_their_slot() {
+        let (mut states, mut store) = (SentStates::default(), Store::default());
+        let slot = bind(&mut states, &mut store, 1, 1, 0);
+        assert!(!states.can_be_forgotten(1), "the value has not arrived");
+        states.acknowledge(slot, &mut store);
+        assert!(states.can_be_forgotten(1) && !states.can_be_forgotten(2));
+        states.close_interval();
+        states.forget_arrived();
+        assert_eq!(states.newest(Key::state(1).raw()), None);
+        assert_eq!(bind(&mut states, &mut store, 2, 2, 1), slot, "the slot is free");
+        for _ in 0..OVERDUE_LOSSES {
+            states.note_loss(slot, 1, 1);
+        }
+        states.note_arrival(slot, 1);
+        assert!(states.wanted_mut(slot, 1).is_none() && states.overdue(0).is_none());
+        assert!(states.wanted_mut(slot, 2).is_some());
     }
 
     #[test]

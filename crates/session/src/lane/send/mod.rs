@@ -290,12 +290,16 @@ impl SendLane {
         // The peer credits whole intervals, and only an event closes one. Without an event, a barrier closes the interval while
         // half of the window is left, so that credit keeps coming.
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
-        let forgets = self.deferred.is_empty() && self.states.can_be_forgotten(self.config.known_keys_max);
+        // A known key costs nothing, and it must not wait for credit. So only a new key closes the interval of many others.
+        let forgets = newest.is_none()
+            && self.deferred.is_empty()
+            && self.states.can_be_forgotten(self.config.known_keys_max);
         if crowded || forgets {
-            if !self.bind_event(None, context) {
+            let is_closed = self.bind_event(None, context);
+            if crowded && !is_closed {
                 return false;
             }
-            if forgets {
+            if forgets && is_closed {
                 self.states.forget_arrived();
             }
             // The barrier began another interval, in which the key may need another slot.
