@@ -1,15 +1,16 @@
 /** A call that is repeated while its panel is shown, and never overlaps itself. */
 export class Poll {
   readonly #run: () => Promise<void>;
-  readonly #intervalMs: number;
-  readonly #failed: (error: unknown) => void;
+  intervalMs: number;
+  readonly #failed: ((error: unknown) => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isActive = false;
   #isRunning = false;
 
-  constructor(run: () => Promise<void>, intervalMs: number, failed: (error: unknown) => void) {
+  /** Without `failed`, `run` handles its own errors. */
+  constructor(run: () => Promise<void>, intervalMs: number, failed?: (error: unknown) => void) {
     this.#run = run;
-    this.#intervalMs = intervalMs;
+    this.intervalMs = intervalMs;
     this.#failed = failed;
   }
 
@@ -32,10 +33,10 @@ export class Poll {
     try {
       await this.#run();
     } catch (error) {
-      this.#failed(error);
+      this.#failed?.(error);
     } finally {
       this.#isRunning = false;
-      if (this.#isActive) this.#timer = setTimeout(() => void this.now(), this.#intervalMs);
+      if (this.#isActive) this.#timer = setTimeout(() => void this.now(), this.intervalMs);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { errorText, type Place } from "../api/studio-api.js";
+import { errorText, type Place, StudioError } from "../api/studio-api.js";
 import type { Value } from "../api/types.js";
 import type { Context } from "../context.js";
 import { button, make, setText } from "../dom.js";
@@ -6,7 +6,9 @@ import { Poll } from "../poll.js";
 import { shortText, valueText } from "../value.js";
 
 const INTERVAL_MS = 250;
-/** Maximum watched values. Each can cost one request a reading, and the server limits the requests of an address. */
+/** The interval after a failed reading, for example because the server limits the requests of an address. */
+const RETRY_MS = 1000;
+/** Maximum watched values. Each reading may take one request per watched value. */
 const WATCHED_MAX = 6;
 /** Maximum values that are listed for one watched value. */
 const VALUES_MAX = 8;
@@ -31,8 +33,7 @@ export class WatchList {
     this.#context = context;
     this.#place = { type: "room", room };
     this.#select = select;
-    const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
-    this.#poll = new Poll(() => this.#read(), INTERVAL_MS, failed);
+    this.#poll = new Poll(() => this.#read(), INTERVAL_MS);
     this.element.append(make("h2", {}, "Watched"));
   }
 
@@ -73,15 +74,18 @@ export class WatchList {
     if (this.element.hidden) this.stop();
   }
 
-  /** Reads each entity once, and the state once. */
+  /** Reads each existing entity once, and the state once. */
   async #read(): Promise<void> {
-    for (const id of new Set(this.#watches.map((watch) => watch.id))) {
-      const watches = this.#watches.filter((watch) => watch.id === id);
+    const present = this.#watches.filter((watch) => !watch.isGone);
+    this.#poll.intervalMs = INTERVAL_MS;
+    for (const id of new Set(present.map((watch) => watch.id))) {
+      const watches = present.filter((watch) => watch.id === id);
       try {
         const { tick, values } = await this.#valuesOf(id);
         for (const watch of watches) watch.record(tick, values[watch.name] ?? null);
       } catch (error) {
-        for (const watch of watches) watch.fail(errorText(error));
+        this.#poll.intervalMs = RETRY_MS;
+        for (const watch of watches) watch.fail(error);
       }
     }
   }
@@ -110,9 +114,11 @@ class Watch {
   /** The entity of an attribute; `undefined` for a key of the state. */
   readonly id: number | undefined;
   readonly #listener: WatchListener;
-  readonly #now = make("output", { class: "value" });
+  readonly #now = make("span", { class: "value" });
   readonly #values = make("ol");
   #newest: string | undefined;
+  /** Whether the entity was despawned. */
+  isGone = false;
 
   constructor(name: string, entity: WatchedValue["entity"], listener: WatchListener) {
     this.name = name;
@@ -147,8 +153,8 @@ class Watch {
   }
 
   /** Shows why there is no value, for example because the entity was despawned. */
-  fail(reason: string): void {
-    this.#newest = undefined;
-    setText(this.#now, reason);
+  fail(error: unknown): void {
+    this.isGone = this.id !== undefined && error instanceof StudioError && error.code === "not_found";
+    setText(this.#now, errorText(error));
   }
 }

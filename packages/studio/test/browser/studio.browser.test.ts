@@ -101,7 +101,7 @@ describe("the studio's page", () => {
         await waitFor("the new value", async () => (await listed())[0] === String(value));
       }
       expect(await listed()).toEqual(["30", "20", "10"]);
-      expect(await hp.locator("output").innerText()).toBe("30");
+      expect(await hp.locator(".value").innerText()).toBe("30");
       const score = page.getByRole("group", { name: "state score" });
       await waitFor("three scores", async () => (await score.locator("li").count()) >= 3);
       const scores = (await score.locator("li span").allInnerTexts()).map(Number);
