@@ -79,6 +79,19 @@ it("short bar lists possible actions and first steps, and each key once", () => 
   expect(listed([], [])).toEqual([]);
 });
 
+it("short bar lists an action by its free key if another action has its first key", () => {
+  const list = readBindings([
+    { name: "pick", arguments: [], hint: { key: "e" } },
+    { name: "sell", arguments: [], hint: { key: "e" } },
+    { name: "talk", arguments: [], hint: { key: ["e", "t"] } },
+  ]);
+  const listed = (possible: string[]) =>
+    barActions(list, new Set(possible), []).map(({ action, keys }) => `${keys.join("/")} ${action}`);
+  expect(listed(["sell", "talk"])).toEqual(["e sell", "t talk"]);
+  expect(listed(["pick", "sell", "talk"])).toEqual(["e pick", "t talk"]);
+  expect(listed(["talk"])).toEqual(["e/t talk"]);
+});
+
 it("hints name the moved keys", () => {
   const keymap = moveKey(moveKey(new Map(), "KeyW", "ArrowUp"), "KeyF", "Digit1");
   expect(keyHints({ ...KEYBOARD, keymap })[0]!.keys).toEqual(["Arrow Up", "A", "S", "D"]);

@@ -11,7 +11,7 @@ function hasWalkers(world: Pick<World, "definition"> | undefined): boolean {
   return world?.definition?.kinds.some(({ walker }) => walker !== undefined) ?? true;
 }
 
-/** The effects of the movement controls, which all worlds share. A control without an effect has none in the world. */
+/** The effects of the movement controls, which all worlds share. `undefined`: the control has no effect. */
 export interface Movement {
   readonly walks: boolean;
   readonly run: string | undefined;
@@ -28,8 +28,13 @@ export function movementOf(
 ): Movement {
   if (hasWalkers(world)) return WALKING;
   const named = (name: string, effect: string): string | undefined =>
-    steps.some((step) => step.includes(`{${name}}`)) ? effect : undefined;
+    isNamed(steps, name) ? effect : undefined;
   return { walks: false, run: named("run", pageTexts.fasterHint), jump: named("jump", pageTexts.upHint) };
+}
+
+/** Whether one of the first steps names this control or action. */
+function isNamed(steps: readonly string[], name: string): boolean {
+  return steps.some((step) => step.includes(`{${name}}`));
 }
 
 const WALKING: Movement = {
@@ -103,7 +108,7 @@ export function keyName(key: string, keymap: Keymap = UNMOVED): string {
 
 /**
  * The actions of a prompt, which means: now, here, this key. Those with a target come first, then those that a state of the
- * avatar makes possible. Only the bar of keys lists the others, which are always possible.
+ * avatar makes possible.
  */
 export function promptedActions(offers: readonly Binding[], others: readonly Binding[]): readonly Binding[] {
   return [...offers, ...others.filter(({ needs }) => needs !== undefined)];
@@ -199,25 +204,26 @@ function actionHints(listed: readonly Binding[], device: NamedDevice): readonly 
 }
 
 /**
- * The actions of a short bar: the possible ones, and those that first steps name. A key is listed once, for its possible action
- * if there is one.
+ * The actions of a short bar: the possible ones, and those that first steps name. Each action has only its free keys: a key is
+ * listed once, for its possible action if there is one. An action without a free key is left out.
  */
 export function barActions(
   bindings: readonly Binding[],
   possible: ReadonlySet<string>,
   steps: readonly string[],
 ): readonly Binding[] {
-  const isNamed = ({ action }: Binding): boolean => steps.some((step) => step.includes(`{${action}}`));
   const isPossible = ({ action }: Binding): boolean => possible.has(action);
-  const ranked = [...bindings.filter(isPossible), ...bindings.filter(isNamed)];
+  const isTaught = ({ action }: Binding): boolean => isNamed(steps, action);
   const taken = new Set<string>();
-  const listed = new Set<Binding>();
-  for (const binding of ranked) {
-    const [key] = binding.keys;
-    if (key === undefined || !taken.has(key)) listed.add(binding);
-    for (const used of binding.keys) taken.add(used);
+  const listed = new Map<string, Binding>();
+  for (const binding of [...bindings.filter(isPossible), ...bindings.filter(isTaught)]) {
+    if (listed.has(binding.action)) continue;
+    const keys = binding.keys.filter((key) => !taken.has(key));
+    if (keys.length === 0 && binding.keys.length > 0) continue;
+    listed.set(binding.action, { ...binding, keys });
+    for (const key of keys) taken.add(key);
   }
-  return bindings.filter((binding) => listed.has(binding));
+  return bindings.flatMap(({ action }) => listed.get(action) ?? []);
 }
 
 /** The buttons of a world's actions. Actions whose labels differ only in a final number share one hint, so that slots are short. */
