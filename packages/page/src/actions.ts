@@ -78,7 +78,7 @@ export interface Target {
 
 /** The parts of the page that actions need. */
 export interface Surroundings {
-  /** The target within reach: the entity that is looked at, the nearest in front, or the nearest person on any side. */
+  /** The target within reach: the entity that is looked at, the nearest in front, or the nearest character on any side. */
   findTarget(rule: TargetRule): Target | undefined;
   /** The place within reach at which the player points. */
   findPlace(rule: PlaceRule): Place | undefined;

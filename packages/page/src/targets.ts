@@ -39,8 +39,10 @@ export interface Aim {
 }
 
 /**
- * The target of an action: the entity in view; without one, the nearest entity in front; without one, the nearest person on any
- * side.
+ * Finds the target of an action, which is the first of:
+ * - the entity in view
+ * - the nearest entity in front
+ * - the nearest character (a walker without a player) on any side, so that actions never hit a player who is not in front
  */
 export function findTarget(
   actor: Actor,
@@ -68,7 +70,8 @@ export function findTarget(
     const isBelow = Math.abs(POINT.x) <= box.halfX && Math.abs(POINT.z) <= box.halfZ;
     const cosine = isBelow ? 1 : (dx * aheadX + dz * aheadZ) / flat;
     if (metres > reachM - CAUTION_M) return;
-    if (prop === undefined && metres < besideM) [beside, besideM] = [candidate.id, metres];
+    const isCharacter = prop === undefined && candidate.body.player === undefined;
+    if (isCharacter && metres < besideM) [beside, besideM] = [candidate.id, metres];
     if (cosine < LOOKED_AT_COSINE) return;
     const sightM = castFrom(aim, box, prop);
     if (sightM < lookedAtM) [lookedAt, lookedAtM] = [candidate.id, sightM];

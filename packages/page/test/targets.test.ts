@@ -45,12 +45,12 @@ it("is the entity in view, even if another is nearer", () => {
   expect(findTarget(actor(), aim, RULE, props, [])?.id).toBe(3);
 });
 
-it("is a person at the side or behind if nothing is in front", () => {
-  const member = (id: number, x: number, z: number) =>
+it("is a character, but no player, at the side or behind if nothing is in front", () => {
+  const member = (id: number, x: number, z: number, player?: number) =>
     ({
       ...createPose(x, 0.9, z),
       id,
-      body: { ...actor().body, id },
+      body: { ...actor().body, id, player },
       size: 1,
       halfHeight: 0.9,
     }) as unknown as Member;
@@ -60,6 +60,8 @@ it("is a person at the side or behind if nothing is in front", () => {
   expect(findTarget(actor(), UP, rule, [], people.slice(1))?.id).toBe(8);
   expect(findTarget(actor(), UP, rule, [prop(3, 0, -1.9)], people)?.id).toBe(3);
   expect(findTarget(actor(), UP, rule, [], [member(9, 0, 3)])).toBeUndefined();
+  expect(findTarget(actor(), UP, rule, [], [member(7, 0, 1.4, 2)])).toBeUndefined();
+  expect(findTarget(actor(), UP, rule, [], [member(7, 0, -1.4, 2)])?.id).toBe(7);
 });
 
 it("has a kind that the action allows, and is not the held item", () => {
