@@ -97,6 +97,19 @@ it("a press of a gamepad in use begins, as a key does, unless the press connecte
   expect(seen).toEqual(["gamepad", "begin"]);
 });
 
+it("is the main pointer's device after the last gamepad is unplugged", () => {
+  connect();
+  window.dispatchEvent(new Event("gamepaddisconnected"));
+  expect(devices.inUse, "another gamepad is left").toBe("gamepad");
+  Object.assign(navigator, { getGamepads: () => [null] });
+  window.dispatchEvent(new Event("gamepaddisconnected"));
+  Object.assign(window, { matchMedia: () => ({ matches: true }) });
+  connect();
+  Object.assign(navigator, { getGamepads: () => [null] });
+  window.dispatchEvent(new Event("gamepaddisconnected"));
+  expect(seen).toEqual(["gamepad", "keyboard", "gamepad", "touch"]);
+});
+
 it("gives its controls to sentences, prompts and the bar of keys", () => {
   const [grab] = readBindings([
     { name: "grab", arguments: [], hint: { key: ["e", "left"], label: "Grab" } },

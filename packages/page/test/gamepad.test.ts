@@ -42,6 +42,7 @@ beforeEach(() => {
   gamepad = new GamepadInput(inputs, abort.signal, {
     unknown: (name) => unknown.push(name),
     connected: () => undefined,
+    disconnected: () => undefined,
     used: () => undefined,
   });
 });

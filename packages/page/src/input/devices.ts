@@ -26,7 +26,7 @@ export class Devices {
   #inUse: DeviceInUse;
   /** Whether a key or the picture was pressed. */
   #isPlayed = false;
-  /** Whether a press of the gamepad in use begins. The press that connects a gamepad does not. */
+  /** Whether a press of the gamepad in use begins. The press that connects a gamepad does not begin. */
   #padBegins: boolean;
 
   /** `stick` and `knob` show the stick under a thumb. If they are omitted, the stick works but is not drawn. */
@@ -38,8 +38,7 @@ export class Devices {
   ) {
     this.#inputs = inputs;
     this.#padBegins = hasGamepad();
-    const pointed = window.matchMedia("(pointer: coarse)").matches ? "touch" : "keyboard";
-    this.#inUse = this.#padBegins ? "gamepad" : pointed;
+    this.#inUse = this.#padBegins ? "gamepad" : mainPointer();
     this.#keyboard = new Keyboard(inputs, () => this.#play("keyboard"));
     this.#mouse = new Mouse(canvas, inputs);
     const { signal } = this.#abort;
@@ -48,6 +47,10 @@ export class Devices {
       connected: () => {
         if (!this.#isPlayed) this.#use("gamepad");
       },
+      disconnected: () => {
+        this.#padBegins = false;
+        if (this.#inUse === "gamepad") this.#use(mainPointer());
+      },
       used: () => this.#usePad(),
     });
     this.#touch = new Touch(canvas, inputs, stick, knob);
@@ -55,7 +58,7 @@ export class Devices {
       const isOnPicture = event.composedPath().includes(canvas);
       const device = event.pointerType === "touch" ? "touch" : "keyboard";
       if (isOnPicture) this.#play(device);
-      // A player with a gamepad also presses buttons of the page, such as that to enter.
+      // A player with a gamepad also presses buttons of the page, such as Enter.
       else if (this.#inUse !== "gamepad") this.#use(device);
     };
     window.addEventListener("pointerdown", press, { capture: true, signal });
@@ -121,4 +124,9 @@ export class Devices {
     else this.#use("gamepad");
     this.#padBegins = true;
   }
+}
+
+/** The device of the main pointer. */
+function mainPointer(): DeviceInUse {
+  return window.matchMedia("(pointer: coarse)").matches ? "touch" : "keyboard";
 }

@@ -12,6 +12,8 @@ interface GamepadListener {
   unknown(name: string): void;
   /** A gamepad whose buttons this page knows was connected. */
   connected(): void;
+  /** The last gamepad whose buttons this page knows was disconnected. */
+  disconnected(): void;
   /** A button was pressed, or a stick was moved, on a gamepad that was at rest. */
   used(): void;
 }
@@ -38,7 +40,11 @@ export class GamepadInput {
       if (gamepad.mapping === "standard") listener.connected();
       else listener.unknown(gamepad.id);
     };
+    const disconnect = (): void => {
+      if (!hasGamepad()) listener.disconnected();
+    };
     window.addEventListener("gamepadconnected", connect, { signal });
+    window.addEventListener("gamepaddisconnected", disconnect, { signal });
   }
 
   poll(seconds: number): void {
