@@ -22,7 +22,7 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** A server that is full writes its cure after its cause, which fits better than the cure of the code. */
+/** Uses the server's own cure instead of the error code's. A full server writes it after its cause. */
 function splitCure(reason: string, cure: string): CloseReason {
   const [, cause = reason, own = cure] = /^(.*): (.*)$/.exec(reason) ?? [];
   return { cause, cure: sentence(own) };

@@ -54,9 +54,9 @@ export const ENGLISH = {
   // The card with the goal of a world.
 
   // The picture and the elements over it.
-  canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
+  canvas: "The shared world. Move with W, A, S, D or the arrow keys.",
   canvasTouch:
-    "The shared world. Press the left half and move the finger to move; drag over the right half to look.",
+    "The shared world. Press the left half and slide your finger to move; drag over the right half to look.",
   peopleOpen: "People in this room",
   peopleTitle: "People in this room",
   copyLink: "Copy the link to this room",
