@@ -70,8 +70,9 @@ export class LocalAvatar {
   /** The middle of the walking avatar, while the camera follows it and does not fill its head. */
   get watchedPerson(): Vector3 | undefined {
     const { member, hidden } = this;
-    const isApart = Number.isFinite(this.#page.camera.nearness);
-    return member && isApart && hidden === undefined ? member.position : undefined;
+    const { nearness, rules } = this.#page.camera;
+    const isFollowed = Number.isFinite(nearness) && rules?.on === undefined;
+    return member && isFollowed && hidden === undefined ? member.position : undefined;
   }
 
   /** The avatar that would fill the picture, and is not drawn. */

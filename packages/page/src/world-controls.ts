@@ -142,6 +142,7 @@ export class WorldControls {
   leave(): void {
     void this.headset?.end();
     this.voice?.end();
+    this.scene.sightline.watch(undefined, undefined);
     this.#forget();
     this.avatar.watched.set(0, 1.5, 0);
     this.#view = undefined;

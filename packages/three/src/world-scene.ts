@@ -65,7 +65,7 @@ export class WorldScene {
   eye: Vector3 | undefined;
   readonly labels: Labels;
   readonly assets: Assets;
-  /** Opens the way from the camera to the watched avatar. */
+  /** Discards fragments between the camera and the watched avatar. */
   readonly sightline = new Sightline();
   readonly #ground = new Ground();
   readonly #boxes: Boxes;

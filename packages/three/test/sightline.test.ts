@@ -34,6 +34,20 @@ it("opens_the_way_from_the_camera_to_a_watched_place_and_closes_it", () => {
   expect(sight).toEqual(new Vector4(0, 0, 0, 0));
 });
 
+it("keeps_the_floor_whole_for_a_camera_that_looks_up_from_the_floor", () => {
+  const sightline = new Sightline();
+  const { uniforms } = compile(sightline.open(new MeshLambertMaterial()));
+  const camera = new PerspectiveCamera();
+  const radiusFrom = (height: number): number => {
+    camera.position.set(0, height, 3);
+    sightline.watch(camera, new Vector3(0, 0.9, 0));
+    return uniforms["sight"]!.value.w;
+  };
+  expect(radiusFrom(0.22)).toBe(0);
+  expect(radiusFrom(0.7)).toBeLessThan(radiusFrom(0.9));
+  expect(radiusFrom(0.9)).toBe(radiusFrom(3));
+});
+
 it("opens_nothing_if_the_camera_is_at_the_watched_person", () => {
   const sightline = new Sightline();
   const { uniforms } = compile(sightline.open(new MeshLambertMaterial()));

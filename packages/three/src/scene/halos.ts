@@ -104,7 +104,7 @@ export class Halos {
   }
 }
 
-/** The share of their light that halos have before a background: nearly none before a sky of noon, all of it at dusk and at night. */
+/** Halo brightness for a background: about 0.06 for a noon sky, 1 at dusk and at night. */
 export function haloStrength(background: Scene["background"]): number {
   if (!(background instanceof Color)) return 1;
   const luminance = 0.2126 * background.r + 0.7152 * background.g + 0.0722 * background.b;

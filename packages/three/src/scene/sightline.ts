@@ -1,10 +1,12 @@
-import { type Material, Mesh, type PerspectiveCamera, Vector3, Vector4 } from "three";
+import { type Material, MathUtils, Mesh, type PerspectiveCamera, Vector3, Vector4 } from "three";
 import type { Model } from "../models/load-model.js";
 
 /** Radius in metres of the opening at the watched entity. The opening is narrower near the camera. */
 const RADIUS_M = 0.95;
 /** The opening ends this far before the watched entity, so that ground and walls beside it stay whole. */
 const END_M = 0.9;
+/** From a camera this far below the watched place, there is no opening: it would be in the floor. */
+const BELOW_M = 0.5;
 
 /**
  * Lets a camera see an entity behind obstacles: surfaces between the two are drawn with holes. The materials of a scene share
@@ -14,19 +16,20 @@ export class Sightline {
   /** The watched place in the coordinates of the camera, and the radius of the opening; 0 for no opening. */
   readonly #sight = { value: new Vector4(0, 0, 0, 0) };
 
-  /** Opens the way from the camera to a place; without a place, no surface has holes. */
+  /** Discards fragments between the camera and a place; without a place, no surface has holes. */
   watch(camera: PerspectiveCamera | undefined, place: Vector3 | undefined): void {
     const { value } = this.#sight;
     if (!camera || !place) return void value.set(0, 0, 0, 0);
     camera.updateMatrixWorld();
     SEEN.copy(place).applyMatrix4(camera.matrixWorldInverse);
     const metres = SEEN.length();
+    const above = MathUtils.smoothstep(camera.matrixWorld.elements[13]! - place.y, -BELOW_M, 0);
     // The ray ends before the entity.
     SEEN.multiplyScalar(Math.max(0, metres - END_M) / Math.max(metres, 0.001));
-    value.set(SEEN.x, SEEN.y, SEEN.z, metres > END_M ? RADIUS_M : 0);
+    value.set(SEEN.x, SEEN.y, SEEN.z, metres > END_M ? RADIUS_M * above : 0);
   }
 
-  /** Lets a material have holes. `vViewPosition` is in the shaders of all lit materials. */
+  /** Adds the opening to a material's shader. `vViewPosition` is in the shaders of all lit materials. */
   open<M extends Material>(material: M): M {
     const compile = material.onBeforeCompile.bind(material);
     const key = material.customProgramCacheKey();
@@ -41,7 +44,7 @@ export class Sightline {
     return material;
   }
 
-  /** Lets the lit materials of a static model have holes, and returns the model. */
+  /** Adds the opening to the lit materials of a static model, and returns the model. */
   openModel(model: Model): Model {
     const materials = new Set<Material>();
     model.root.traverse((object) => {
