@@ -18,6 +18,9 @@ import { type Project, WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
 import type { HeadsetComfort } from "./xr/headset.js";
 
+/** Height of the buttons at the upper edge of a page. */
+const BUTTONS_PX = 59;
+
 export interface WorldStageOptions {
   /** Draws on its canvas, which has the size that the style of the page gives to it. */
   readonly renderer: WebGLRenderer;
@@ -80,6 +83,7 @@ export class WorldStage {
     renderer.toneMapping = NeutralToneMapping;
     const { canvas, camera, scene } = this;
     this.drawn = new WorldScene({ detail, labels, assets: new Assets(server) });
+    this.drawn.labels.topPx = BUTTONS_PX;
     this.sounds = new Sounds(this.drawn.assets);
     this.controls = new WorldControls({ canvas, camera, scene: this.drawn, hud, iceServers });
     this.sky = new SkyBackdrop(scene, renderer, this.sun, ({ exposure }) => {

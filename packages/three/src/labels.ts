@@ -9,8 +9,6 @@ const BUBBLE_CHARACTERS_MAX = 100;
 const ABOVE_TAG_PX = 30;
 /** Distance of names from the sides of the picture. */
 const MARGIN_PX = 4;
-/** The upper edge of the picture has the buttons of a page, so that names keep below. */
-const TOP_PX = 84;
 /** Room above a name for the tallest bubble. A bubble that would leave the picture is moved down. */
 const BUBBLE_ROOM_PX = 118;
 /** Height of a name in the picture, and the number of rows by which a name may move up. */
@@ -71,6 +69,8 @@ export interface Blinds {
  * and `bubble`. In a headset they are invisible; {@link LabelSprites} draws them in the world instead.
  */
 export class Labels {
+  /** Height of a page's buttons at the upper edge of the picture, so names stay below the buttons. */
+  topPx = 0;
   readonly #labels = new Map<number, Label>();
   /**
    * The distance up to which labels are shown. It decreases while many players are near, so that names
@@ -229,8 +229,9 @@ export class Labels {
     label.tag.hidden = own;
     const half = halfRoomOf(label) + MARGIN_PX;
     const x = Math.round(Math.max(half, Math.min((POINT.x * 0.5 + 0.5) * width, width - half)));
-    const top = label.bubble ? BUBBLE_ROOM_PX : TOP_PX;
-    const y = this.#findFree(label, x, Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height)), shown);
+    const top = Math.max(this.topPx + ROW_PX, label.bubble ? BUBBLE_ROOM_PX : 0);
+    const wantedY = Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height));
+    const y = this.#findFree(label, x, wantedY, top, shown);
     if (x !== label.x || y !== label.y) {
       label.x = x;
       label.y = y;
@@ -246,13 +247,12 @@ export class Labels {
   }
 
   /**
-   * The nearest height at or above `y`, or below it at the upper edge, at which a label overlaps none of the first `shown` placed
-   * labels.
+   * The nearest height at or above `y` at which a label overlaps none of the first `shown` placed labels. If all heights up to
+   * `top` are taken, the nearest height below `y`.
    */
-  #findFree(label: Label, x: number, y: number, shown: number): number {
+  #findFree(label: Label, x: number, y: number, top: number, shown: number): number {
     const halfWidth = halfWidthOf(label);
-    const step = y - ROW_PX * (ROWS_MAX - 1) < TOP_PX ? ROW_PX : -ROW_PX;
-    let free = y;
+    let [free, step] = [y, -ROW_PX];
     for (let row = 0; row < ROWS_MAX; row++) {
       let isFree = true;
       for (let i = 0; i < shown && isFree; i++) {
@@ -261,6 +261,7 @@ export class Labels {
           Math.abs(other.y - free) >= ROW_PX || Math.abs(other.x - x) >= halfWidth + halfWidthOf(other);
       }
       if (isFree) return free;
+      if (step < 0 && free + step < top) [free, step] = [y, ROW_PX];
       free += step;
     }
     return y;

@@ -17,7 +17,9 @@ function stage(): { labels: Labels; layer: HTMLElement; camera: PerspectiveCamer
   camera.position.set(0, 1.5, 10);
   camera.lookAt(0, 1.5, 0);
   camera.updateMatrixWorld();
-  return { labels: new Labels(layer), layer, camera };
+  const labels = new Labels(layer);
+  labels.topPx = 59;
+  return { labels, layer, camera };
 }
 
 function placesOf(layer: HTMLElement): number[][] {
@@ -52,6 +54,16 @@ it("names and bubbles at the edges of the picture are whole, and below the butto
   // The place of a name is its lower edge.
   expect(first![1]).toBe(84);
   expect(second![1]).toBe(84 + 25);
+});
+
+it("a name near the upper edge moves up if a place is free there, and down otherwise", () => {
+  const { labels, layer, camera } = stage();
+  for (const id of [0, 1, 2]) labels.set(id, "Ada", createPose(0, 4), 1);
+  labels.update(0, camera, undefined, NOTHING);
+  const [first, second, third] = placesOf(layer).map(([, y]) => y!);
+  expect(first).toBeGreaterThan(84 + 25);
+  expect(first).toBeLessThan(84 + 50);
+  expect([second, third]).toEqual([first! - 25, first! + 25]);
 });
 
 it("a name behind an obstacle fades, and comes back when the obstacle is gone", () => {
