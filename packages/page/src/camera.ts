@@ -18,10 +18,12 @@ const FOV_MAX = 84;
 const NARROW_REACH_MAX = 1.2;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
-/** If an obstacle lets the camera no farther away than this, the camera rises over the obstacle. */
+/** If an obstacle limits the distance to less than this, the camera rises over the obstacle. */
 const CRAMPED_M = 1.8;
 /** The angles by which a cramped camera tries to rise, in radians. */
 const LIFTS = [0.3, 0.6, 0.9, 1.15];
+/** The camera does not rise at the first pitch, and rises fully from the second, so that looking up lowers it gradually. */
+const [LIFT_PITCH_MIN, LIFT_PITCH_MAX] = [-0.3, 0.1];
 /** If no angle lets the camera farther away than this, the camera looks down through the obstacles. */
 const ENCLOSED_M = 0.8;
 /** Maximum distance to the right of the head, in metres. */
@@ -179,9 +181,10 @@ export class OrbitCamera {
       return;
     }
     this.#easeShoulder(seconds, obstacles, except);
-    this.#easeLift(seconds, obstacles, except);
-    const wanted = this.#turnWay(this.#lift);
-    const free = this.#isEnclosed ? wanted : this.#castBehind(obstacles, except);
+    const known = this.#easeLift(seconds, obstacles, except);
+    const wanted = this.#turnWay(this.pitch + this.#lift);
+    let free = known ?? this.#castBehind(obstacles, except);
+    if (this.#isEnclosed) free = MathUtils.lerp(Math.min(wanted, free), wanted, liftShare(this.pitch));
     const way = this.#way;
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
@@ -191,9 +194,9 @@ export class OrbitCamera {
     this.lens.lookAt(AHEAD.copy(this.lens.position).sub(this.#arm));
   }
 
-  /** Sets the way from the head to the camera, which is lifted by an angle. Returns the wanted distance. */
-  #turnWay(lift: number): number {
-    const way = armDirection(this.yaw, Math.min(PITCH_MAX, this.pitch + lift), this.#arm);
+  /** Sets the way from the head to a camera that looks down by `pitch`. Returns the wanted distance. */
+  #turnWay(pitch: number): number {
+    const way = armDirection(this.yaw, Math.min(PITCH_MAX, pitch), this.#arm);
     this.#way.copy(way).multiplyScalar(this.distance * narrowReach(this.lens.aspect));
     this.#way.x += Math.cos(this.yaw) * this.#shoulderM;
     this.#way.z -= Math.sin(this.yaw) * this.#shoulderM;
@@ -216,20 +219,25 @@ export class OrbitCamera {
 
   /**
    * Lifts the camera over an obstacle close behind the avatar, where it would otherwise be inside the avatar. If there is no room
-   * over the obstacle either, the camera rises through it: the sightline opens the surfaces before the avatar.
+   * over the obstacle either, the camera rises through it: the sightline opens the surfaces before the avatar. Returns the
+   * free distance if a ray was cast along the new way to the camera.
    */
-  #easeLift(seconds: number, obstacles: Obstacles, except: number | undefined): void {
-    let [lift, most] = [0, 0];
-    const cramped = Math.min(CRAMPED_M, this.#turnWay(0));
-    if (this.pitch >= 0) most = this.#castBehind(obstacles, except);
-    for (let i = 0; i < LIFTS.length && this.pitch >= 0 && most < cramped; i++) {
-      this.#turnWay(LIFTS[i]!);
+  #easeLift(seconds: number, obstacles: Obstacles, except: number | undefined): number | undefined {
+    const share = liftShare(this.pitch);
+    const pitch = Math.max(this.pitch, LIFT_PITCH_MAX);
+    const cramped = Math.min(CRAMPED_M, this.#turnWay(pitch));
+    let [lift, most] = [0, share > 0 ? this.#castBehind(obstacles, except) : cramped];
+    for (let i = 0; i < LIFTS.length && most < cramped && pitch + (LIFTS[i - 1] ?? 0) < PITCH_MAX; i++) {
+      this.#turnWay(pitch + LIFTS[i]!);
       const free = this.#castBehind(obstacles, except);
       if (free > most) [lift, most] = [LIFTS[i]!, free];
     }
-    this.#isEnclosed = this.pitch >= 0 && most < Math.min(cramped, this.#isEnclosed ? CRAMPED_M : ENCLOSED_M);
+    this.#isEnclosed = most < Math.min(cramped, this.#isEnclosed ? CRAMPED_M : ENCLOSED_M);
     if (this.#isEnclosed) lift = LIFTS.at(-1)!;
+    lift *= share;
     this.#lift = this.#settled ? this.#lift + (lift - this.#lift) * ease(10, seconds) : lift;
+    const isKnown = share === 1 && (this.#isEnclosed || Math.abs(lift - this.#lift) < 1e-3);
+    return isKnown ? most : undefined;
   }
 
   /** Stands at a place or on a rail, or glides there, and looks at a place or at the followed entity. */
@@ -311,6 +319,11 @@ export function fovOf(aspect: number): number {
 /** The factor of the camera's distance in a picture of this width over height. */
 function narrowReach(aspect: number): number {
   return Math.min(NARROW_REACH_MAX, Math.max(1, aspect ** -0.4));
+}
+
+/** The share of its lift by which a camera with this pitch rises. */
+function liftShare(pitch: number): number {
+  return MathUtils.clamp((pitch - LIFT_PITCH_MIN) / (LIFT_PITCH_MAX - LIFT_PITCH_MIN), 0, 1);
 }
 
 /** Unit vector from the target to the camera. */

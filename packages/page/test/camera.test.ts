@@ -1,5 +1,5 @@
 import { PerspectiveCamera, Vector3 } from "three";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ease, wrapAngle } from "../../three/src/angle.js";
 import { type DrawnKind, describeBody } from "../../three/src/look/body.js";
 import { createPose, yawOf } from "../../three/src/pose.js";
@@ -81,25 +81,68 @@ describe("the camera over the shoulder", () => {
     expect(camera.position.y).toBeLessThan(3.3);
   });
 
-  it("looks_down_from_above_on_an_avatar_that_blocks_enclose_and_returns_in_the_open", () => {
-    const camera = new PerspectiveCamera();
-    const orbit = new OrbitCamera(camera);
+  /** A roof close above the head, before a wall close behind the avatar. */
+  function cellAround(): Obstacles {
     const facts: DrawnKind = {
       name: "roof",
       body: { motion: "fixed", shape: "box", size: [6, 1, 40] },
       walker: undefined,
       look: {},
     };
-    // A roof close above the head, before a wall close behind the avatar.
     const cell = wallAt(0.5);
     const roof = describeBody({ id: 2, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
     cell.add(createProp(roof, { shape: "box", size: [6, 1, 40] }, createPose(0, 2.6, 10)));
+    return cell;
+  }
+
+  it("looks_down_from_above_on_an_avatar_that_blocks_enclose_and_returns_in_the_open", () => {
+    const camera = new PerspectiveCamera();
+    const orbit = new OrbitCamera(camera);
+    const cell = cellAround();
     orbit.yaw = Math.PI / 2;
     for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 1.6, 10, cell, undefined);
     expect(orbit.nearness).toBeGreaterThan(4);
     expect(camera.position.y, "above the roof").toBeGreaterThan(3.1);
     for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 1.6, 10, new Obstacles(), undefined);
     expect(camera.position.y).toBeLessThan(2.8);
+  });
+
+  it("moves_without_jumps_while_the_player_looks_up_and_down_beside_a_wall_or_under_a_roof", () => {
+    for (const [place, height, obstacles] of [
+      ["wall", 2.2, wallAt(0.5)],
+      ["roof", 1.6, cellAround()],
+    ] as const) {
+      const camera = new PerspectiveCamera();
+      const orbit = new OrbitCamera(camera);
+      orbit.yaw = Math.PI / 2;
+      for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, height, 10, obstacles, undefined);
+      const [before, at] = [camera.quaternion.clone(), camera.position.clone()];
+      let [radians, metres] = [0, 0];
+      for (let frame = 0; frame < 200; frame++) {
+        orbit.turn(0, frame < 100 ? -0.006 : 0.006);
+        orbit.follow(FRAME_S, 0, height, 10, obstacles, undefined);
+        radians = Math.max(radians, camera.quaternion.angleTo(before));
+        metres = Math.max(metres, camera.position.distanceTo(at));
+        before.copy(camera.quaternion);
+        at.copy(camera.position);
+      }
+      expect(radians, `${place}: radians a frame`).toBeLessThan(0.04);
+      // Behind the wall, the camera comes nearer at once.
+      if (place === "roof") expect(metres, "metres a frame").toBeLessThan(0.3);
+    }
+  });
+
+  it("casts_no_ray_twice_in_a_frame", () => {
+    const raysBeside = (obstacles: Obstacles): number => {
+      const orbit = new OrbitCamera(new PerspectiveCamera());
+      orbit.yaw = Math.PI / 2;
+      for (let frame = 0; frame < 120; frame++) orbit.follow(FRAME_S, 0, 2.2, 10, obstacles, undefined);
+      const cast = vi.spyOn(obstacles, "cast");
+      orbit.follow(FRAME_S, 0, 2.2, 10, obstacles, undefined);
+      return cast.mock.calls.length;
+    };
+    expect(raysBeside(new Obstacles())).toBe(1);
+    expect(raysBeside(wallAt(0.5)), "one ray for each angle").toBe(5);
   });
 
   it("stays_at_its_distance_behind_glass_and_comes_nearer_before_a_wall", () => {
