@@ -36,11 +36,20 @@ export interface AimParts {
 
 /**
  * Creates the actions of a page. Their target is under the mouse or the drawing finger, at the end of a headset's ray, or in
- * the middle of the picture.
+ * the middle of the picture. `signal` ends the page.
  */
-export function createAimedActions(page: AimParts): Actions {
+export function createAimedActions(page: AimParts, signal: AbortSignal): Actions {
   const aim: Aim = { origin: new Vector3(), direction: new Vector3() };
   let cell: Mesh | undefined;
+  const dispose = (): void => {
+    cell?.removeFromParent();
+    for (const part of cell ? [cell, ...cell.children] : []) {
+      const { geometry, material } = part as Mesh<BoxGeometry, MeshBasicMaterial>;
+      geometry.dispose();
+      material.dispose();
+    }
+  };
+  signal.addEventListener("abort", dispose);
   const actions: Actions = new Actions({
     findTarget: (rule) => {
       const { actor, scene, headset } = page;

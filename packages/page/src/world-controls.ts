@@ -85,7 +85,7 @@ export class WorldControls {
     const { inputs } = this;
     this.devices = new Devices(canvas, inputs, hud?.stick, hud?.knob);
     this.avatar = new LocalAvatar(this);
-    this.actions = createAimedActions(this);
+    this.actions = createAimedActions(this, this.#abort.signal);
     if (hud) {
       this.voice = new VoiceToggle(hud.voice, voicePageOf(this, hud), iceServers);
       this.#gyroscope = new GyroscopeToggle(hud.gyroscope, inputs, (text) => hud.say(text));
