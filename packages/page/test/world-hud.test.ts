@@ -92,6 +92,22 @@ it("has_no_button_for_help_on_a_touch_screen_in_a_world_without_a_description", 
   expect(help.hidden).toBe(false);
 });
 
+it("lists_all_keys_while_a_question_mark_shows_the_card", () => {
+  const hud = create();
+  hud.listener = { controls: () => ({ ...KEYBOARD, bindings: [wave] }) } as never;
+  hud.intro.define({ name: "yard", goal: "Play.", how: ["Walk."] } as never);
+  hud.setActions([wave]);
+  const keys = (): string[] => {
+    hud.setPrompts([], []);
+    return [...hud.element.shadowRoot!.querySelectorAll(".help kbd")].map((cap) => cap.textContent);
+  };
+  expect(keys()).toEqual(["W", "A", "S", "D", "Shift", "Space", "?"]);
+  hud.run("help");
+  expect(keys()).toEqual(["W", "A", "S", "D", "Shift", "Space", "F", "T", "Enter"]);
+  hud.run("help");
+  expect(keys().at(-1)).toBe("?");
+});
+
 it("leaves_no_timer_after_its_end", () => {
   vi.useFakeTimers();
   const hud = create();

@@ -190,7 +190,6 @@ export class Hud implements ControlsDisplay, LinesDisplay {
     else if (command === "help") {
       flipHelp(this.intro, this.keyBar);
       this.#isHelping = this.intro.isVisible;
-      this.#listKeys();
     } else if (command === "emotes") this.emotes.flip();
     else if (command === "begin") this.intro.hide();
   }
