@@ -71,7 +71,10 @@ impl Sample {
                 "playground": "world.luau", "garden.luau", "plan.luau", "voices.luau", "tests/hands.luau"; "assets/picture.webp"
             ),
             Sample::Football => {
-                packed!("football": "world.luau", "pitch.luau", "robot.luau", "stadium.luau", "tests/match.luau"; "assets/picture.webp")
+                packed!(
+                    "football": "world.luau", "pitch.luau", "pointer.luau", "robot.luau", "stadium.luau", "tests/match.luau",
+                    "tests/pointer.luau"; "assets/picture.webp"
+                )
             }
             Sample::TowerDefence => {
                 packed!(
@@ -102,7 +105,8 @@ impl Sample {
                 "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
             ),
             Sample::Shop => packed!(
-                "shop": "world.luau", "guests.luau", "land.luau", "tests/commands.luau", "tests/shop.luau"; "assets/picture.webp"
+                "shop": "world.luau", "guests.luau", "land.luau", "wares.luau", "tests/commands.luau", "tests/shop.luau";
+                "assets/picture.webp"
             ),
         }
     }
