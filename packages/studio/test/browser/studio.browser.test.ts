@@ -110,10 +110,11 @@ describe("the studio's page", () => {
       expect(await hp.count()).toBe(0);
       await score.getByRole("button", { name: /^step/ }).last().click();
       await page.getByRole("tabpanel", { name: "Time", exact: true }).waitFor();
-      await page
-        .getByRole("article")
-        .getByText(/^step \d+$/)
-        .waitFor();
+      const card = page.getByRole("article");
+      await card.getByText(/^step \d+$/).waitFor();
+      // The server would list the moment in later tests, too.
+      await card.getByRole("button", { name: "Close" }).click();
+      await card.waitFor({ state: "detached" });
     });
   });
 
