@@ -1,5 +1,5 @@
-// A player rides platforms, walks over hills, leaps and carries a ball, and another player watches. Both use the SDK as pages do. The script is
-// the same in Node and in a page: `motion.mjs` runs it in either.
+// A player rides platforms, walks over hills, leaps and carries a ball, and another player watches. Both use the SDK as
+// pages do. The script is the same in Node and in a page: `motion.mjs` runs it in either.
 import { joinWorld } from "nowcast/world";
 import { createPose, errors, mulberry32, placeOf, predictionOf, within } from "./motion-walk.mjs";
 
@@ -85,7 +85,8 @@ export async function course({ address, seconds, seed, carriers, nextFrame }) {
   const actions = {};
   for (const name of ["leap", "grab", "drop"]) actions[name] = { frames: [], ms: [] };
   /**
-   * What an action changes: the height of the avatar, or the ball's place beside the avatar or in the world.
+   * Returns the place that an action changes: a leap changes the avatar's height, a grab the ball's position, and a drop the
+   * ball's position relative to the avatar.
    *
    * @param {string} action
    * @returns {Place}

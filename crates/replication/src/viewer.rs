@@ -19,7 +19,7 @@ const AWAITED_RECORDS_MAX: usize = 8_192;
 /// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
 
-/// Below four times this capacity, the list of visible groups never shrinks.
+/// The list of visible groups keeps room for four times this number of groups.
 const SPARE_GROUPS: usize = 32;
 
 /// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
