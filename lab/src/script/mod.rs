@@ -92,7 +92,12 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
 fn football() -> Sources {
     Sources::from_iter([
         ("world.luau", include_str!("../../../worlds/football/world.luau")),
+        ("idle.luau", include_str!("../../../worlds/football/idle.luau")),
+        ("moments.luau", include_str!("../../../worlds/football/moments.luau")),
         ("pitch.luau", include_str!("../../../worlds/football/pitch.luau")),
+        ("pointer.luau", include_str!("../../../worlds/football/pointer.luau")),
+        ("robot.luau", include_str!("../../../worlds/football/robot.luau")),
+        ("stadium.luau", include_str!("../../../worlds/football/stadium.luau")),
         ("tests/match.luau", include_str!("../../../worlds/football/tests/match.luau")),
     ])
 }

@@ -72,8 +72,8 @@ impl Sample {
             ),
             Sample::Football => {
                 packed!(
-                    "football": "world.luau", "pitch.luau", "pointer.luau", "robot.luau", "stadium.luau", "tests/match.luau",
-                    "tests/pointer.luau"; "assets/picture.webp"
+                    "football": "world.luau", "idle.luau", "moments.luau", "pitch.luau", "pointer.luau", "robot.luau", "stadium.luau",
+                    "tests/lone.luau", "tests/match.luau", "tests/pointer.luau"; "assets/picture.webp"
                 )
             }
             Sample::TowerDefence => {
