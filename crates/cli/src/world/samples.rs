@@ -90,7 +90,8 @@ impl Sample {
             }
             Sample::CaptureTheFlag => {
                 packed!(
-                    "capture-the-flag": "world.luau", "field.luau", "robot.luau", "scenery.luau", "tests/match.luau"; "assets/picture.webp"
+                    "capture-the-flag": "world.luau", "field.luau", "moments.luau", "robot.luau", "scenery.luau", "tackle.luau",
+                    "way.luau", "tests/match.luau"; "assets/picture.webp"
                 )
             }
             Sample::ObstacleRace => packed!(
