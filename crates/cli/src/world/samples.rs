@@ -78,7 +78,8 @@ impl Sample {
             }
             Sample::TowerDefence => {
                 packed!(
-                    "tower-defence": "world.luau", "creeps.luau", "plan.luau", "towers.luau", "tests/waves.luau"; "assets/picture.webp"
+                    "tower-defence": "world.luau", "creeps.luau", "moments.luau", "plan.luau", "plots.luau", "towers.luau",
+                    "tests/waves.luau"; "assets/picture.webp"
                 )
             }
             Sample::Gallery => packed!(
