@@ -96,8 +96,8 @@ impl Sample {
                 )
             }
             Sample::ObstacleRace => packed!(
-                "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau";
-                "assets/picture.webp"
+                "obstacle-race": "world.luau", "course.luau", "lookout.luau", "moments.luau", "tests/lookout.luau",
+                "tests/race.luau"; "assets/picture.webp"
             ),
             Sample::Builders => packed!(
                 "builders": "world.luau", "island.luau", "plans.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.webp"
