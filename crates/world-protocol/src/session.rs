@@ -1,5 +1,7 @@
 //! Messages on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
+mod client_message;
+
 use std::ops::Range;
 
 use nowcast_queue::Key;
@@ -7,6 +9,8 @@ use nowcast_wire::{Limits, Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 use serde::{Deserialize, Serialize};
+
+pub use self::client_message::{ClientMessage, ClientMessageError};
 
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 8;

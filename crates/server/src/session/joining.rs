@@ -8,14 +8,14 @@ use nowcast::{Entry, Key};
 use nowcast_engine::DrivenSession;
 use nowcast_engine::session::MessageKind as Received;
 use nowcast_room::{ClientHandle, ClientKey, Closing, Name, SECRET_BYTES};
-use nowcast_world_protocol::plain::NETWORK_HZ;
+use nowcast_world_protocol::plain::OutOfBounds;
 use nowcast_world_protocol::session::{
-    CHAT_LANE, CONTROLS_KEY, PROTOCOL, STEPS_KEY, ToWorld, VIEW_KEY, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, ClientMessage, PROTOCOL, STEPS_KEY, ToWorld, VIEW_KEY, WORLD_LANE,
 };
 
+use super::malformed;
 use super::player::{EarlyMessage, Player};
 use super::session_sink::SessionSink;
-use super::{malformed, rate_out_of_bounds, read};
 use crate::account;
 use crate::entrance::{may_be_program, may_edit, opener_of, roles_of};
 use crate::shared::Shared;
@@ -76,15 +76,15 @@ impl Entering {
                 })?;
                 continue;
             }
-            let join = match read(bytes) {
-                Ok(ToWorld::Identify { key, signature }) if self.proof.is_none() => {
+            let join = match ClientMessage::read(WORLD_LANE, None, bytes) {
+                Ok(ClientMessage::Event(ToWorld::Identify { key, signature })) if self.proof.is_none() => {
                     self.proof = Some((key, signature));
                     continue;
                 }
-                Ok(ToWorld::Join { protocol, name, network_hz, key }) => {
+                Ok(ClientMessage::Event(ToWorld::Join { protocol, name, network_hz, key })) => {
                     Join { protocol, name, network_hz, key, is_program: false }
                 }
-                Ok(ToWorld::JoinProgram { protocol, name, network_hz, key }) => {
+                Ok(ClientMessage::Event(ToWorld::JoinProgram { protocol, name, network_hz, key })) => {
                     Join { protocol, name, network_hz, key, is_program: true }
                 }
                 _ => {
@@ -147,9 +147,7 @@ pub(super) async fn admit(
         _ => Some(key.try_into().map_err(|_| malformed("the key has neither 16 bytes nor none"))?),
     };
     let network_hz = if network_hz == 0 { shared.config.network_hz } else { network_hz };
-    if !NETWORK_HZ.contains(&network_hz) {
-        return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
-    }
+    OutOfBounds::check_network_hz("network_hz", network_hz).map_err(Closing::OutOfBounds)?;
     if is_program && !may_be_program(&entry, &shared.config.entry) {
         return Err(Closing::NoProgram);
     }

@@ -7,15 +7,13 @@
 //! | `session_client.rs` | one client, from its session's beginning to its end |
 //! | `joining.rs` | a client until it has its seat |
 //! | `player.rs` | a client with a seat: its messages, and what it receives |
-//! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
 //! | `replication_figures.rs` | figures of one client's session and replication |
 //! | `client_replicator.rs` | replication to one client |
 //!
-//! [`nowcast_room::session`] has the encodings that all sessions of a room share.
+//! [`nowcast_room::session`] has the intake of messages, and the encodings that all sessions of a room share.
 
 pub(crate) mod admission;
 mod client_replicator;
-mod input_watchdog;
 mod joining;
 mod player;
 mod replication_figures;
@@ -27,9 +25,8 @@ use std::time::Duration;
 use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
 use nowcast_room::{CHAT_BYTES_MAX, Closing};
-use nowcast_wire::ReadOwned;
-use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use nowcast_world_protocol::session::{CHAT_LANE, CLIENT_MESSAGE, REPLICATION_LANE, WORLD_LANE};
+use nowcast_world_protocol::plain::DecodeError;
+use nowcast_world_protocol::session::{CHAT_LANE, REPLICATION_LANE, WORLD_LANE};
 
 use crate::config::MESSAGE_BYTES_MAX;
 
@@ -73,16 +70,6 @@ pub(crate) fn session_config(resume_timeout: Duration, unread_bytes_max: usize) 
         lanes: vec![lane(WORLD_LANE), lane(CHAT_LANE), lane(REPLICATION_LANE)],
         ..nowcast::session::Config::default()
     }
-}
-
-fn read<T: ReadOwned>(message: &[u8]) -> Result<T, Closing> {
-    nowcast_wire::decode_with(message, &CLIENT_MESSAGE)
-        .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
-}
-
-fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {
-    let (low, high) = (f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()));
-    OutOfBounds::Range { field: "network_hz", value: network_hz.into(), low, high }
 }
 
 fn malformed(what: &str) -> Closing {

@@ -8,21 +8,18 @@ use std::time::{Duration, Instant};
 use nowcast::Key;
 use nowcast_engine::session::MessageKind as Received;
 use nowcast_engine::{DrivenSession, Phase};
-use nowcast_room::session::{Change, InputBuffer};
-use nowcast_room::{ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat};
-use nowcast_world::{EntityId, Input, InputError};
-use nowcast_world_protocol::plain::{NETWORK_HZ, OutOfBounds};
-use nowcast_world_protocol::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, STEPS_KEY, STEPS_MAX, Step, Steps,
-    ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
-};
+use nowcast_room::session::{ReplicationRequest, SessionIntake};
+use nowcast_room::{ClientHandle, Closing, Quiet, Rates, Seat};
+use nowcast_world_protocol::session::{ClientMessage, FromWorld};
 use tracing::debug;
 
 use super::client_replicator::ClientReplicator;
-use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
+use super::malformed;
 use super::session_sink::SessionSink;
-use super::{malformed, rate_out_of_bounds, read};
 use crate::shared::Shared;
+
+/// Interval between checks whether messages of a client arrive.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A message of a client that arrived before the client has joined.
 pub(super) struct EarlyMessage {
@@ -37,8 +34,7 @@ pub(super) struct Player {
     handle: Arc<ClientHandle>,
     sink: Arc<SessionSink>,
     pub(super) replicator: ClientReplicator,
-    intake: CommandIntake,
-    watchdog: InputWatchdog,
+    intake: SessionIntake,
     quiet: Quiet,
     /// The time of the next check whether messages of the client arrive.
     pub(super) look_at: Instant,
@@ -62,11 +58,10 @@ impl Player {
     ) -> Self {
         Self {
             seat,
-            intake: CommandIntake::new(Arc::clone(&handle), Arc::clone(&shared.metrics.rooms)),
+            intake: SessionIntake::new(Arc::clone(&handle), Arc::clone(&shared.metrics.rooms)),
             handle,
             sink,
             replicator,
-            watchdog: InputWatchdog::default(),
             quiet: Quiet::default(),
             look_at: Instant::now(),
             early,
@@ -111,7 +106,9 @@ impl Player {
         if is_due {
             self.look_at = now + LOOK;
             self.note_silence(session);
-            self.check_input_timeout(session);
+            let is_interrupted = *session.phase() == Phase::Interrupted;
+            let round_trip = session.protocol.gauges().round_trip;
+            self.intake.check_silence(session.silence(), round_trip, is_interrupted);
         }
         if is_due || self.sink.figures.take_request() {
             self.sink.figures.note_session(session);
@@ -160,7 +157,7 @@ impl Player {
         self.quiet.note(session.since_heard(), Instant::now(), &mut self.handle.rates.lock());
     }
 
-    /// Handles one message: decodes it, checks its bounds, and submits its command.
+    /// Handles one message.
     fn handle(
         &mut self,
         session: &DrivenSession,
@@ -169,109 +166,20 @@ impl Player {
         rates: &mut Rates,
     ) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
-        let command = match (kind, lane) {
-            (Received::State { key }, WORLD_LANE) => match Key::from(key) {
-                CONTROLS_KEY => return self.steer(message, rates),
-                STEPS_KEY => return self.steer_by_steps(message, rates),
-                VIEW_KEY => return self.view(message, rates),
-                key => {
-                    let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
-                    let entity = id.ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
-                    PlayerCommand::of_owned(EntityId(entity), read(message)?)?
-                }
-            },
-            (Received::Event, CHAT_LANE) => PlayerCommand::Say { text: read::<Line>(message)?.text },
-            (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
-                ToWorld::Forget => return self.forget(rates),
-                ToWorld::Rate { network_hz } => return self.set_rate(network_hz, rates),
-                event => PlayerCommand::of_session(event, self.view_age(session))?,
-            },
-            _ => return Err(malformed("nothing is expected on this lane or key")),
+        let key = match kind {
+            Received::State { key } => Some(Key::from(key)),
+            Received::Event => None,
+            _ => return Err(malformed("a world expects no commands")),
         };
-        self.intake.submit(command, rates)
-    }
-
-    /// Returns the age of the client's view, if the server can measure it.
-    fn view_age(&self, session: &DrivenSession) -> Option<Duration> {
-        session.protocol.gauges().round_trip.map(|round_trip| round_trip + self.handle.view_delay())
-    }
-
-    fn set_rate(&self, network_hz: u32, rates: &mut Rates) -> Result<(), Closing> {
-        if !NETWORK_HZ.contains(&network_hz) {
-            return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
-        }
-        if self.intake.admit(MessageKind::Rate, rates)? {
-            self.handle.set_network_hz(network_hz);
-            self.sink.event(&FromWorld::Rate { network_hz });
-        }
-        Ok(())
-    }
-
-    /// Applies the controls of a client that counts no steps.
-    fn steer(&mut self, message: &[u8], rates: &mut Rates) -> Result<(), Closing> {
-        let Controls { number, forward, right, yaw, run, jump } = read(message)?;
-        let input = Input::new(forward, right, yaw, run, jump).map_err(out_of_bounds)?;
-        *self.handle.input() = InputBuffer::default();
-        self.watchdog.steer(input);
-        self.intake.submit(PlayerCommand::Input { input, number }, rates)
-    }
-
-    /// Applies the input of a client that counts its steps. Each change takes effect at its step.
-    fn steer_by_steps(&mut self, message: &[u8], rates: &mut Rates) -> Result<(), Closing> {
-        let Steps { number, steps } = read(message)?;
-        if steps.is_empty() || steps.len() > STEPS_MAX {
-            return Err(malformed("steps are 1 to 64 changes of the controls"));
-        }
-        let mut changes = Vec::with_capacity(steps.len());
-        for &Step { ago, forward, right, yaw, run, jump } in steps.iter().rev() {
-            let input = Input::new(forward, right, yaw, run, jump).map_err(out_of_bounds)?;
-            changes.push(Change { step: number.wrapping_sub(ago), input });
-        }
-        self.intake.admit(MessageKind::Input, rates)?;
-        let heard = self.handle.input().receive(number, changes.into_iter());
-        if heard.is_late {
-            self.shared.metrics.rooms.drop_message("late_steps");
-        }
-        if heard.is_elsewhere {
-            self.shared.metrics.rooms.drop_message("steps_elsewhere");
-        }
-        Ok(())
-    }
-
-    /// Records the client's view delay: the age of the state that the client shows, without the time on the network.
-    fn view(&self, message: &[u8], rates: &mut Rates) -> Result<(), Closing> {
-        let View { delay_ms } = read(message)?;
-        if delay_ms > VIEW_DELAY_MS_MAX {
-            let (value, high) = (delay_ms.into(), VIEW_DELAY_MS_MAX.into());
-            return Err(Closing::OutOfBounds(OutOfBounds::Range {
-                field: "delay_ms",
-                value,
-                low: 0.0,
-                high,
-            }));
-        }
-        self.intake.admit(MessageKind::Rate, rates)?;
-        self.handle.set_view_delay_ms(delay_ms);
-        Ok(())
-    }
-
-    /// Stops the avatar of a client that left or whose connection is interrupted.
-    fn check_input_timeout(&mut self, session: &DrivenSession) {
-        if self.handle.input().counts() {
-            // The walker of a client that counts steps waits for the steps, and then stands still.
-            return;
-        }
-        let patience = SILENCE_MAX + session.protocol.gauges().round_trip.unwrap_or_default();
-        let is_heard = *session.phase() != Phase::Interrupted && session.silence() < patience;
-        if let Some(input) = self.watchdog.hear(is_heard) {
-            let number = self.handle.controls();
-            self.intake.queue(PlayerCommand::Input { input, number });
-        }
-    }
-
-    fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {
-        if self.intake.admit(MessageKind::Rate, rates)? {
-            self.sink.forget();
+        let message =
+            ClientMessage::read(lane, key, message).map_err(|error| malformed(&error.to_string()))?;
+        let round_trip = session.protocol.gauges().round_trip;
+        match self.intake.receive(message, round_trip, rates)? {
+            Some(ReplicationRequest::Forget) => self.sink.forget(),
+            Some(ReplicationRequest::Rate(network_hz)) => {
+                self.sink.event(&FromWorld::Rate { network_hz });
+            }
+            None => {}
         }
         Ok(())
     }
@@ -282,8 +190,4 @@ impl Drop for Player {
     fn drop(&mut self) {
         self.handle.leave();
     }
-}
-
-fn out_of_bounds(error: InputError) -> Closing {
-    Closing::OutOfBounds(OutOfBounds::from(error))
 }

@@ -4,7 +4,8 @@
 //!
 //! 1. The driver of the session (`crates/engine/src/driver.rs`) passes the packet to `Session::handle_packet`, which stores the newest
 //!    value of each key. Then the driver calls this client, in the same turn.
-//! 2. `Player::turn` (`player.rs`) takes the message from the session, and `handle` decodes it. `nowcast_world::Input::new` checks its bounds.
+//! 2. `Player::turn` (`player.rs`) takes the message from the session, and `ClientMessage::read` decodes it. `SessionIntake`
+//!    (`crates/room`) checks its bounds.
 //! 3. `CommandIntake` counts the message. A client that sends far too many is closed. Input above the rate is still used, because
 //!    newer input replaces older input.
 //! 4. Input with step numbers waits in the client's `InputBuffer`, and other input in its `CommandQueue`.

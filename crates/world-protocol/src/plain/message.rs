@@ -6,7 +6,7 @@ use nowcast_wire::Value;
 use nowcast_world::limits::{NAME_BYTES_MAX, POSITION_MAX, VELOCITY_MAX};
 use serde::{Deserialize, Serialize};
 
-use super::{NETWORK_HZ, OutOfBounds};
+use super::OutOfBounds;
 use crate::session::{Asset, Outcome};
 
 /// A message from the server (section 3.2 of the specification).
@@ -401,26 +401,26 @@ impl ClientMessage {
     pub fn check(&self) -> Result<(), OutOfBounds> {
         match *self {
             Self::Input(input) => {
-                within("forward", input.forward, -1.0, 1.0)?;
-                within("right", input.right, -1.0, 1.0)?;
+                OutOfBounds::check("forward", input.forward, -1.0, 1.0)?;
+                OutOfBounds::check("right", input.right, -1.0, 1.0)?;
                 finite("yaw", input.yaw)
             }
-            Self::Rate { hz } => {
-                within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
-            }
+            Self::Rate { hz } => OutOfBounds::check_network_hz("hz", hz),
             Self::Ping { time } => finite("time", time),
             Self::Act { ref action, number, .. } => {
-                within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
-                number.map_or(Ok(()), |number| within("number", number.into(), 1.0, u32::MAX.into()))
+                OutOfBounds::check("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
+                number.map_or(Ok(()), |number| {
+                    OutOfBounds::check("number", number.into(), 1.0, u32::MAX.into())
+                })
             }
             Self::Move { position, rotation, velocity, spin, .. } => {
                 pose(position, rotation)?;
                 let parts = velocity.iter().chain(&spin).flatten();
                 let most = f64::from(VELOCITY_MAX);
-                parts.into_iter().try_for_each(|part| within("velocity", *part, -most, most))
+                parts.into_iter().try_for_each(|part| OutOfBounds::check("velocity", *part, -most, most))
             }
             Self::Spawn { ref kind, position, rotation, .. } => {
-                within("length of kind", kind.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
+                OutOfBounds::check("length of kind", kind.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
                 pose(position, rotation)
             }
             Self::Chat { .. }
@@ -436,14 +436,9 @@ impl ClientMessage {
 /// Checks a position within the bounds of a world, and a rotation.
 fn pose(position: [f64; 3], rotation: [f64; 4]) -> Result<(), OutOfBounds> {
     let most = f64::from(POSITION_MAX);
-    position.iter().try_for_each(|part| within("position", *part, -most, most))?;
+    position.iter().try_for_each(|part| OutOfBounds::check("position", *part, -most, most))?;
     let squared: f64 = rotation.iter().map(|part| part * part).sum();
-    within("length of rotation, squared", squared, 1e-3, 1e3)
-}
-
-fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), OutOfBounds> {
-    // NaN is in no range, so it is refused here, too.
-    if (low..=high).contains(&value) { Ok(()) } else { Err(OutOfBounds::Range { field, value, low, high }) }
+    OutOfBounds::check("length of rotation, squared", squared, 1e-3, 1e3)
 }
 
 fn finite(field: &'static str, value: f64) -> Result<(), OutOfBounds> {

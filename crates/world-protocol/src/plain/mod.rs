@@ -155,6 +155,24 @@ pub enum OutOfBounds {
     },
 }
 
+impl OutOfBounds {
+    /// Checks that a field is within bounds. NaN is within no bounds.
+    ///
+    /// # Errors
+    /// Fails if the value is below `low` or above `high`.
+    pub fn check(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), Self> {
+        if (low..=high).contains(&value) { Ok(()) } else { Err(Self::Range { field, value, low, high }) }
+    }
+
+    /// Checks a rate of rounds that a client requests ([`NETWORK_HZ`]).
+    ///
+    /// # Errors
+    /// Fails if the rate is out of bounds.
+    pub fn check_network_hz(field: &'static str, hz: u32) -> Result<(), Self> {
+        Self::check(field, hz.into(), (*NETWORK_HZ.start()).into(), (*NETWORK_HZ.end()).into())
+    }
+}
+
 impl From<nowcast_world::InputError> for OutOfBounds {
     fn from(error: nowcast_world::InputError) -> Self {
         match error {

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use nowcast_world::Input;
 
-/// Interval between checks whether messages of a client arrive.
-pub(super) const LOOK: Duration = Duration::from_millis(250);
-
 /// A client loses control of its avatar if nothing arrives from it for this time plus a round trip. The avatar stays until
 /// the session ends, because the client may return.
 pub(super) const SILENCE_MAX: Duration = Duration::from_millis(500);
