@@ -100,7 +100,8 @@ impl Sample {
                 "tests/race.luau"; "assets/picture.webp"
             ),
             Sample::Builders => packed!(
-                "builders": "world.luau", "island.luau", "plans.luau", "tests/building.luau", "tests/palette.luau"; "assets/picture.webp"
+                "builders": "world.luau", "blocks.luau", "celebration.luau", "island.luau", "palette.luau", "plans.luau",
+                "tests/building.luau", "tests/palette.luau", "tests/plans.luau"; "assets/picture.webp"
             ),
             Sample::Party => packed!(
                 "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",

@@ -323,6 +323,9 @@ it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained
     };
     await visitor.avatarId();
     await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
+    // The first slot fills pale blocks only.
+    const color = page.locator("#slots button").nth(1);
+    await (hasTouch ? color.tap() : color.click());
     const before = await blocksAside(page);
     await waitFor("a block at the right of the avatar", async () => {
       if ((await blocksAside(page)) > before) return true;
@@ -335,7 +338,7 @@ it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained
       await point(520, 110);
       return false;
     });
-    expect(await page.locator("#slots button").count()).toBe(6);
+    expect(await page.locator("#slots button").count()).toBe(7);
     await visitor.leave();
   }
 });
