@@ -104,8 +104,8 @@ impl Sample {
                 "tests/building.luau", "tests/palette.luau", "tests/plans.luau"; "assets/picture.webp"
             ),
             Sample::Party => packed!(
-                "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
-                "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
+                "party": "world.luau", "arena.luau", "people.luau", "podium.luau", "robots.luau", "games/coins.luau",
+                "games/floor.luau", "games/potato.luau", "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
             ),
             Sample::Shop => packed!(
                 "shop": "world.luau", "guests.luau", "land.luau", "wares.luau", "tests/commands.luau", "tests/shop.luau";
