@@ -80,6 +80,10 @@ pub trait Behaviour {
     /// may be out of date; like [`resume`](Self::resume), this hook must not change the world.
     fn edited(&mut self, _scene: &Scene, _edit: &Edit) {}
 
+    /// The owner of an entity, or the player of an avatar, set attributes ([`crate::Command::Set`]). `attributes` is the map of the
+    /// command. Like [`edited`](Self::edited), this hook must not change the world.
+    fn set_by_owner(&mut self, _scene: &Scene, _entity: EntityId, _player: PlayerId, _attributes: &Value) {}
+
     /// A step of 1/60 s begins. Commands and timers are done; walkers and physics move next.
     fn step(&mut self, _scene: &mut Scene) {}
 

@@ -28,7 +28,9 @@ pub(crate) fn carry_out(
             scene.set_goal(player, entity, pose, velocity).map_err(refused(OwnerRequest::Move, entity, 0))
         }
         Command::Set { player, entity, attributes } => {
-            scene.set_owned(player, entity, &attributes).map_err(refused(OwnerRequest::Set, entity, 0))
+            scene.set_owned(player, entity, &attributes).map_err(refused(OwnerRequest::Set, entity, 0))?;
+            behaviour.set_by_owner(scene, entity, player, &attributes);
+            Ok(())
         }
         Command::Spawn { player, kind, pose, attributes, number } => {
             let made = scene.spawn_owned(player, &kind, pose, &attributes).and_then(|entity| {
