@@ -84,7 +84,7 @@ impl Tools {
     }
 
     #[tool(
-        description = "Reads one entity: pose, velocity, attributes, private value, body, contacts, joints.",
+        description = "Reads one entity: pose, velocity, attributes, private value, body, contacts, joints. In a room, `writers` states which line and event of the rules changed each value since an earlier reading, at most 600 steps ago.",
         annotations(read_only_hint = true)
     )]
     async fn entity(&self, Parameters(Entity { scene, entity }): Parameters<Entity>) -> CallToolResult {
@@ -94,7 +94,7 @@ impl Tools {
     }
 
     #[tool(
-        description = "Reads world.state and the players of a room or of a moment, with their saved data.",
+        description = "Reads world.state and the players of a room or of a moment, with their saved data. In a room, `writers` states which function and event of the rules changed each key since an earlier reading, at most 600 steps ago.",
         annotations(read_only_hint = true)
     )]
     async fn state(&self, Parameters(scene): Parameters<Scene>) -> CallToolResult {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use nowcast_script::{Clock, HookTime, Live, Report, Sources};
+use nowcast_script::{Clock, HookTime, Live, Report, Sources, ValueName, Watched, Writer};
 use nowcast_store::{ActionId, Completion, Once};
 use nowcast_world::journal::{self, Entry, ReplayError};
 use nowcast_world::{ApplyError, Command, Edit, Event, PlayerId, SavedData, World};
@@ -270,6 +270,14 @@ impl RecordedWorld {
         match &mut self.engine {
             Engine::Script(live) if live.measures_hooks() => Some(live.take_hook_times()),
             _ => None,
+        }
+    }
+
+    /// Watches values, and returns their newest writers. Rules in Rust have none.
+    pub(crate) fn writers(&self, watched: Watched) -> Vec<(ValueName, Writer)> {
+        match &self.engine {
+            Engine::Program(_) => Vec::new(),
+            Engine::Script(live) => live.writers(watched),
         }
     }
 

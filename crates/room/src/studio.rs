@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 pub(crate) use self::commands::map_of;
 pub use self::commands::{COMMANDS_MAX, StudioCommand};
-pub(crate) use self::describe::{describe_entity, describe_room, describe_state};
+pub(crate) use self::describe::{describe_entity, describe_room, describe_state, describe_writers};
 pub(crate) use self::listing::Scan;
 pub use self::listing::{EntityFilter, ROWS_MAX};
 pub(crate) use self::log::{Line, Log, LogKind};

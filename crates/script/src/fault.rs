@@ -113,7 +113,7 @@ impl Fault {
     }
 }
 
-type Place = Option<(String, u32)>;
+pub(crate) type Place = Option<(String, u32)>;
 
 /// The interpreter's message for exhausted memory, and the message that authors get instead.
 const NO_MEMORY: &str = "not enough memory";
@@ -123,8 +123,15 @@ const OUT_OF_MEMORY: &str = "the script used more memory than its limit";
 const CALLERS_MAX: usize = 8;
 
 /// Returns the module and the line that the interpreter is in.
-pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
+pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Place {
     frames(lua).next()
+}
+
+/// Returns the module and the line at which a function begins. A function of our own code has none.
+pub(crate) fn place_of(function: &mlua::Function) -> Place {
+    let info = function.info();
+    let file = info.short_src.filter(|file| file != OWN_CHUNK)?;
+    Some((file, u32::try_from(info.line_defined?).ok()?))
 }
 
 /// The modules and lines of the calls on the stack, the innermost first, without our own code.

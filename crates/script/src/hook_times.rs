@@ -12,7 +12,7 @@ use std::time::Duration;
 use mlua::{Function, Value as Luau};
 use nowcast_world::{EntityId, PlayerId, Scene};
 
-use crate::fault::OWN_CHUNK;
+use crate::fault::{self, place_of};
 use crate::handle::Handle;
 
 /// Maximum functions that are measured in one step. The calls of further functions are not counted.
@@ -92,19 +92,17 @@ struct Measured {
     began: Duration,
     running: Vec<Call>,
     /// The files and lines of functions, by their address. Functions of this crate have none. Addresses are valid for one step.
-    places: BTreeMap<usize, Option<Place>>,
+    places: BTreeMap<usize, fault::Place>,
     times: BTreeMap<Key, Sums>,
     total: Duration,
 }
-
-type Place = (String, u32);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     hook: &'static str,
     name: Option<String>,
     kind: Option<u16>,
-    place: Place,
+    place: (String, u32),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -213,14 +211,9 @@ impl HookTimes {
 }
 
 impl Measured {
-    fn place(&mut self, function: &Function) -> Option<Place> {
+    fn place(&mut self, function: &Function) -> fault::Place {
         let address = function.to_pointer().addr();
-        let find = || {
-            let info = function.info();
-            let file = info.short_src.filter(|file| file != OWN_CHUNK)?;
-            Some((file, u32::try_from(info.line_defined?).ok()?))
-        };
-        self.places.entry(address).or_insert_with(find).clone()
+        self.places.entry(address).or_insert_with(|| place_of(function)).clone()
     }
 
     /// Returns the kind whose hook runs, by the first argument of the hook.

@@ -76,6 +76,7 @@ mod source_map;
 mod sources;
 mod stop;
 mod suggest;
+mod writers;
 
 pub use about::About;
 pub use absent::{absence, renamed};
@@ -100,3 +101,4 @@ pub use source_map::{Origin, text_hash};
 pub use sources::{MAIN, Sources};
 pub use stop::Stop;
 pub use suggest::{closest, instead};
+pub use writers::{ValueName, WATCHED_STEPS, Watched, Writer};

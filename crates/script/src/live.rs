@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::printing::Lines;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
+use crate::writers::{ValueName, Watched, Writer, Writers};
 
 /// If a new version fails within this number of steps, the version is rolled back.
 pub const PROBATION_STEPS: u64 = 120;
@@ -106,6 +107,7 @@ struct Handles {
     console: Console,
     printed: Lines,
     times: HookTimes,
+    writers: Writers,
     lua: WeakLua,
 }
 
@@ -115,6 +117,7 @@ impl Handles {
             console: script.console(),
             printed: script.sandbox().lines(),
             times: script.hook_times(),
+            writers: script.writers(),
             lua: script.sandbox().lua().weak(),
         }
     }
@@ -256,6 +259,18 @@ impl Live {
             }
         }
         (times, total)
+    }
+
+    /// Returns the newest writers of the values of the state or an entity, since these values are watched: they are watched for
+    /// [`WATCHED_STEPS`](crate::WATCHED_STEPS) after each call. A watch does not change the course of the world.
+    pub fn writers(&self, watched: Watched) -> Vec<(ValueName, Writer)> {
+        let mut writers = self.handles.writers.watch(self.world.scene(), watched);
+        for place in writers.iter_mut().filter_map(|(_, writer)| writer.place.as_mut()) {
+            if let Some(origin) = self.sources.origin(&place.0, place.1) {
+                *place = (origin.file, origin.line);
+            }
+        }
+        writers
     }
 
     /// Returns the limits of a step.
@@ -401,7 +416,9 @@ impl Live {
         let world = World::restore(definition, Box::new(script), snapshot)
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
         self.world = world;
-        let unread = std::mem::replace(&mut self.handles, handles).printed.take();
+        let earlier = std::mem::replace(&mut self.handles, handles);
+        self.handles.writers.watch_again(&earlier.writers);
+        let unread = earlier.printed.take();
         self.handles.printed.put_before(unread, self.limits.reports_max);
         self.handles.times.set_clock(self.clock.clone());
         Ok(())

@@ -30,7 +30,7 @@ pub(crate) struct Module {
     pub(crate) module: Luau,
     pub(crate) entry: Table,
     pub(crate) saved_tables: SavedTables,
-    /// The table with the switch `on`: whether a host measures the functions of the rules.
+    /// The table with the switch `on`: whether the functions of the rules are reported to the host.
     pub(crate) measuring: Table,
 }
 
@@ -61,6 +61,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     *shared.kept.borrow_mut() = Some(kept);
     let saved_tables =
         SavedTables { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
+    shared.writers.compare_tables(saved_tables.state.clone(), saved_tables.privates.clone());
     Ok(Module { module, entry, saved_tables, measuring })
 }
 
@@ -68,16 +69,20 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
 fn measuring_of(host: &Namespace<'_>, shared: &Shared, sandbox: &Sandbox) -> mlua::Result<Table> {
     let (began, measuring, memory) =
         (shared.times.clone(), Rc::clone(&shared.meter), sandbox.byte_counter().clone());
+    let writers = shared.writers.clone();
     host.add("beginCall", move |_, (function, first, second): (Function, Luau, Luau)| {
         measuring.take_back();
         began.begin_call(&function, &first, &second, (measuring.spent(), memory.bytes()));
+        writers.begin_call(&function, &first);
         Ok(())
     })?;
     let (ended, measuring, memory) =
         (shared.times.clone(), Rc::clone(&shared.meter), sandbox.byte_counter().clone());
+    let writers = shared.writers.clone();
     host.add("endCall", move |_, ()| {
         measuring.take_back();
         ended.end_call(measuring.spent(), memory.bytes());
+        writers.end_call();
         Ok(())
     })?;
     let switch = host.lua.create_table()?;

@@ -10,6 +10,7 @@ use crate::console::Console;
 use crate::define::Declarations;
 use crate::hook_times::HookTimes;
 use crate::meter::Meter;
+use crate::writers::Writers;
 
 /// Data that the functions share with their script.
 #[derive(Clone)]
@@ -18,6 +19,7 @@ pub(crate) struct Shared {
     pub(crate) console: Console,
     pub(crate) meter: Rc<Meter>,
     pub(crate) times: HookTimes,
+    pub(crate) writers: Writers,
     /// The metatable of saved tables.
     pub(crate) kept: Rc<RefCell<Option<Table>>>,
 }

@@ -17,6 +17,7 @@ use crate::module::{self, Module, SavedTables, arguments};
 use crate::namespace::Shared;
 use crate::sandbox::Sandbox;
 use crate::sources::{MAIN, Sources};
+use crate::writers::Writers;
 
 /// Steps between two clean-ups of removed entities' data.
 const SWEEP_STEPS: u64 = 256;
@@ -46,7 +47,8 @@ pub struct Script {
     hooks: Hooks,
     saved_tables: SavedTables,
     measuring: Table,
-    is_measured: bool,
+    /// Whether the functions of the rules are reported, for measurements or for watched values.
+    reports_calls: bool,
     definition: Definition,
     /// The step whose work is counted.
     step: Option<u64>,
@@ -94,6 +96,7 @@ impl Script {
             meter: sandbox.meter(),
             kept: Rc::new(RefCell::new(None)),
             times: HookTimes::default(),
+            writers: Writers::default(),
         };
         let (module, more) =
             sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
@@ -107,7 +110,7 @@ impl Script {
             hooks,
             saved_tables: module.saved_tables,
             measuring: module.measuring,
-            is_measured: false,
+            reports_calls: false,
             definition,
             step: None,
             was_stopped: false,
@@ -139,6 +142,11 @@ impl Script {
         self.shared.times.clone()
     }
 
+    /// Returns the record of who wrote watched values.
+    pub(crate) fn writers(&self) -> Writers {
+        self.shared.writers.clone()
+    }
+
     /// Calls a hook, measures it if a host wants that, and saves the script's data into the world.
     fn call<R: FromLuaMulti>(
         &mut self,
@@ -149,11 +157,12 @@ impl Script {
     ) -> Option<R> {
         self.enter(scene.tick());
         let faults = self.shared.console.stats().faults;
-        if self.is_measured {
+        if self.reports_calls {
             self.shared.times.begin_hook(of);
         }
+        self.shared.writers.begin_hook(scene, of);
         let result = self.call_unmeasured(scene, hook, arguments);
-        if self.is_measured {
+        if self.reports_calls {
             self.shared.times.end_hook(self.sandbox.work(), self.sandbox.byte_counter().bytes());
         }
         if self.shared.console.stats().faults > faults {
@@ -202,10 +211,11 @@ impl Script {
             self.was_stopped = false;
             self.shared.console.note_work(self.sandbox.work());
             self.sandbox.begin_step();
-            let is_measured = self.shared.times.clock().is_some();
+            self.shared.writers.expire(tick);
+            let reports_calls = self.shared.times.clock().is_some() || self.shared.writers.is_on();
             // The key exists, so setting it needs no memory.
-            if is_measured != self.is_measured && self.measuring.raw_set("on", is_measured).is_ok() {
-                self.is_measured = is_measured;
+            if reports_calls != self.reports_calls && self.measuring.raw_set("on", reports_calls).is_ok() {
+                self.reports_calls = reports_calls;
             }
         }
     }
@@ -282,7 +292,12 @@ impl Behaviour for Script {
         {
             self.shared.console.report(Fault::from_lua(&error, None));
         }
+        self.shared.writers.edited(scene, edit);
         self.resume(scene);
+    }
+
+    fn set_by_owner(&mut self, scene: &Scene, entity: EntityId, player: PlayerId, attributes: &Value) {
+        self.shared.writers.set_by_owner(scene, entity, player, attributes);
     }
 
     fn upgrade(&mut self, scene: &mut Scene, from: Option<u32>) {

@@ -28,3 +28,4 @@ mod screens;
 mod state;
 mod ui;
 mod worlds;
+mod writers;

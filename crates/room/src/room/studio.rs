@@ -2,13 +2,15 @@
 
 use std::time::Instant;
 
+use nowcast_script::Watched;
+use nowcast_world::EntityId;
 use serde_json::{Value as Json, json};
 
 use super::Room;
 use super::world_events::WorldEvent;
 use crate::studio::{
     Job, Line, LogKind, PHASES, StepTimes, StudioAnswer, StudioCommand, StudioError, StudioRequest,
-    describe_room, read_world,
+    describe_room, describe_writers, read_world,
 };
 
 /// Units of work that rules may use in one step.
@@ -49,7 +51,7 @@ impl Room {
     /// Returns the request if it continues after the next step.
     fn run_studio_job(&mut self, mut job: Job) -> Option<Job> {
         let answer = match read_world(self.world.world(), &job.request, &mut job.scan) {
-            Some(answer) => answer,
+            Some(answer) => answer.map(|answer| self.with_writers(&job.request, answer)),
             None => match std::mem::replace(&mut job.request, StudioRequest::State) {
                 unfinished @ StudioRequest::Entities(_) => {
                     return Some(Job { request: unfinished, ..job });
@@ -73,6 +75,17 @@ impl Room {
         // The caller may have stopped waiting.
         let _ = job.answer.send(answer);
         None
+    }
+
+    /// Adds the newest writers to the description of an entity or the state, and watches its values.
+    fn with_writers(&self, request: &StudioRequest, mut answer: Json) -> Json {
+        let watched = match request {
+            StudioRequest::Entity(id) => Watched::Entity(EntityId(*id)),
+            StudioRequest::State => Watched::State,
+            _ => return answer,
+        };
+        answer["writers"] = describe_writers(watched, self.world.writers(watched));
+        answer
     }
 
     fn describe(&self) -> Json {

@@ -6,11 +6,13 @@ use crate::names::Name;
 use crate::plain_sink::PlainSink;
 use crate::room::Room;
 use crate::send_queue::Outgoing;
+use crate::studio::StudioRequest;
 use crate::worlds::MakeWorld;
 use nowcast_script::Assets;
 use nowcast_world::{Definition, World};
 use nowcast_world_protocol::plain::Encoding;
 use parking_lot::Condvar;
+use serde_json::json;
 
 /// The rooms of a server whose worlds come from `make_world`.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
@@ -263,4 +265,43 @@ fn a_room_that_cannot_be_created_closes_waiting_clients_and_shows_in_healthz() {
     assert!(matches!(rooms.health(), Health::Failing(_)));
     rooms.troubles.opened();
     assert_eq!(rooms.health(), Health::Good);
+}
+
+#[test]
+fn answers_about_the_state_and_an_entity_name_the_newest_writers() {
+    let text = "local world = require('@nowcast/world')
+        local Lamp = world.kind('lamp', { attributes = { light = 'u32' } })
+        world.state { wave = 0 }
+        world.on('start', function()
+            Lamp:spawn { at = vector.zero }
+            world.every(0.05, 'wave')
+        end)
+        world.timer('wave', function()
+            world.state.wave += 1
+            Lamp:all()[1].light = world.state.wave
+        end)";
+    let rooms = rooms_of(offering_script(text), RoomsConfig::default());
+    let _client = enter(&rooms, "plaza");
+    let studio = rooms.studio("plaza").expect("the room is open");
+    let ask = |request| {
+        let answer = studio.ask(request).expect("the room has space").blocking_recv();
+        answer.expect("the room answers").expect("the request is valid")
+    };
+    let mut writers = serde_json::Value::Null;
+    until("the writer of the state", || {
+        let answer = ask(StudioRequest::State);
+        writers = answer["writers"].clone();
+        assert!(writers.is_object(), "{answer}");
+        writers["wave"].is_object()
+    });
+    let tick = writers["wave"]["tick"].clone();
+    let named = |line| json!({ "tick": tick, "hook": "timer", "name": "wave", "player": null, "file": "world.luau", "line": line });
+    assert_eq!(writers, json!({ "wave": named(8) }), "the function begins there");
+    until("the writer of the attribute", || {
+        let mut writers = ask(StudioRequest::Entity(1))["writers"].clone();
+        assert!(writers["attributes"].is_object() && writers["private"].is_null(), "{writers}");
+        let mut light = writers["attributes"]["light"].take();
+        light["tick"] = tick.clone();
+        light == named(10)
+    });
 }

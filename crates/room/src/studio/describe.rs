@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use nowcast_script::{ValueName, Watched, Writer};
 use nowcast_world::{EntityId, EntityRef, JointKind, Kind, Motion, Player, Pose, Value, World};
 use serde_json::{Map, Value as Json, json};
 
@@ -163,6 +164,23 @@ fn describe_player(world: &World, player: &Player) -> Json {
         "account": player.account,
         "behindMs": player.behind_ms,
     })
+}
+
+/// Describes the newest writers of the values of an entity or the state.
+pub(crate) fn describe_writers(watched: Watched, writers: Vec<(ValueName, Writer)>) -> Json {
+    let (mut private, mut named) = (Json::Null, Map::new());
+    for (name, Writer { tick, hook, name: event, player, place }) in writers {
+        let (file, line) = place.unzip();
+        let writer = json!({ "tick": tick, "hook": hook, "name": event, "player": player, "file": file, "line": line });
+        match name {
+            Some(name) => drop(named.insert(name, writer)),
+            None => private = writer,
+        }
+    }
+    match watched {
+        Watched::State => Json::Object(named),
+        Watched::Entity(_) => json!({ "attributes": named, "private": private }),
+    }
 }
 
 /// A copy of the data of a world, for comparison on another thread.

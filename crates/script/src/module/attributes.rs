@@ -10,6 +10,7 @@ use crate::absent::renamed;
 use crate::api::names_of;
 use crate::convert::{Purpose, charged_to_luau, from_luau, with_article};
 use crate::define::Special;
+use crate::fault::place_on_stack;
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Name, Namespace, Shared};
 use crate::suggest::{closest, instead};
@@ -30,11 +31,13 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         })
     })?;
     let declarations = shared.declarations.clone();
-    host.add("setAttribute", move |_, (handle, name, given): (Handle, Name, Luau)| {
+    let writers = shared.writers.clone();
+    host.add("setAttribute", move |lua, (handle, name, given): (Handle, Name, Luau)| {
         let value = from_luau(&given, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
         with_scene(|scene| {
             let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
             let kind = scene.entity(id).ok_or_else(|| gone(handle))?.kind;
+            let before = if writers.watches(id) { scene.attribute(id, &name).cloned() } else { None };
             scene.set_attribute(id, &name, value).map_err(|error| match error {
                 SceneError::UnknownAttribute { .. } => no_field(scene, handle, &name),
                 SceneError::Misfit(misfit) => {
@@ -44,7 +47,14 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
                     refused(SceneError::Misfit(in_words_of_luau(misfit, special, &given)))
                 }
                 error => refused(error),
-            })
+            })?;
+            if let Some(before) = before
+                && let Some(now) = scene.attribute(id, &name)
+                && before != *now
+            {
+                writers.set(id, &name, now, place_on_stack(lua));
+            }
+            Ok(())
         })
     })
 }

@@ -13,6 +13,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::Meter;
 use crate::namespace::{Namespace, Shared};
+use crate::writers::{Watched, Writers};
 
 /// Maximum number of fields in a world's state; each may hold a table of any size.
 const FIELDS_MAX: usize = 16_384;
@@ -127,11 +128,13 @@ struct Keeper {
     console: Console,
     kept: Rc<RefCell<Option<Table>>>,
     meter: Rc<Meter>,
+    writers: Writers,
 }
 
 impl Keeper {
     fn of(shared: &Shared) -> Keeper {
-        Keeper { console: shared.console.clone(), kept: shared.kept.clone(), meter: shared.meter.clone() }
+        let Shared { console, kept, meter, writers, .. } = shared.clone();
+        Keeper { console, kept, meter, writers }
     }
 
     /// Saves the private table of an entity or a player. Returns the table that is valid from now on: the given table or, if
@@ -149,7 +152,10 @@ impl Keeper {
         self.meter.note(budget.units());
         let done = converted.and_then(|value| {
             let done = match handle {
-                Handle::Entity(id) => scene.set_private(id, value),
+                Handle::Entity(id) => {
+                    self.writers.saved(scene, Watched::Entity(id), None, &value);
+                    scene.set_private(id, value)
+                }
                 Handle::Player(id) => scene.set_player_private(id, value),
             };
             done.map_err(|error| format!("private: {error}"))
@@ -206,6 +212,7 @@ impl Keeper {
             let read = kept_from_luau(value, &path, self.kept.borrow().as_ref(), &budget);
             units += budget.units();
             let done = read.and_then(|value| {
+                self.writers.saved(scene, Watched::State, Some(name), &value);
                 if scene.state(name) == Some(&value) {
                     return Ok(());
                 }
@@ -221,6 +228,7 @@ impl Keeper {
         let gone: Vec<_> =
             scene.all_state().map(|(key, _)| key.to_owned()).filter(|key| !is_live(key)).collect();
         for key in gone {
+            self.writers.saved(scene, Watched::State, Some(&key), &Value::Nil);
             scene.set_state(&key, Value::Nil).map_err(refused)?;
         }
         self.meter.note(units);
