@@ -72,6 +72,17 @@ export interface Pose {
   readonly rotation?: readonly [number, number, number, number];
 }
 
+/** The newest change of a value. */
+export interface Writer {
+  /** The first step that has the value. */
+  readonly tick: number;
+  readonly hook: string;
+  readonly name: string | null;
+  readonly player: string | null;
+  readonly file: string | null;
+  readonly line: number | null;
+}
+
 export interface Entity {
   readonly tick: number;
   readonly id: number;
@@ -97,6 +108,11 @@ export interface Entity {
   readonly joints: readonly { readonly id: number; readonly kind: string; readonly other: number }[];
   readonly children: readonly number[];
   readonly player: number | null;
+  /** A moment has no writers. */
+  readonly writers?: {
+    readonly attributes: { readonly [name: string]: Writer };
+    readonly private: Writer | null;
+  };
 }
 
 export interface StatePlayer {
@@ -118,6 +134,8 @@ export interface State {
   readonly players: readonly StatePlayer[];
   readonly timers: number;
   readonly keptBytes: number;
+  /** A moment has no writers. */
+  readonly writers?: { readonly [key: string]: Writer };
 }
 
 export type Command =

@@ -5,6 +5,7 @@ import { button, make, setText } from "../dom.js";
 import { vectorText } from "../value.js";
 import { type SaveValue, ValueEditor, ValueMap } from "./value-editor.js";
 import type { WatchedValue } from "./watch-list.js";
+import { WriterLine } from "./writer-line.js";
 
 export interface EntityPanelListener {
   /** Shows another entity. */
@@ -12,6 +13,8 @@ export interface EntityPanelListener {
   problem(error: unknown): void;
   /** Watches an attribute. */
   watch?(value: WatchedValue): void;
+  /** Opens the place at which a value was written. */
+  openCode?(file: string, line: number): void;
 }
 
 /** Sends commands to a room; the first refusal becomes an error. */
@@ -53,6 +56,8 @@ export class EntityPanel {
       if (place.type !== "room" || !isEditor) return undefined;
       return (value) => sendCommands(api, place.room, [command(value)]);
     };
+    const { openCode } = listener;
+    const writer = (namesFunction: boolean) => openCode && new WriterLine(openCode, namesFunction);
     const position = (value: Value): Command => ({
       type: "move",
       entity: id,
@@ -66,12 +71,15 @@ export class EntityPanel {
           saves((value) => ({ type: "set_attribute", entity: id, name, value })),
           failed,
           listener.watch && (() => listener.watch?.({ name, entity: { id, kind: this.#kind } })),
+          writer(false),
         ),
     );
     this.#private = new ValueEditor(
       "private",
       saves((value) => ({ type: "set_private", entity: id, value })),
       failed,
+      undefined,
+      writer(true),
     );
     const actions = make("div", { class: "row actions" });
     if (place.type === "room" && isEditor) {
@@ -117,6 +125,8 @@ export class EntityPanel {
     this.#position.set(entity.pose.position.map((metres) => +metres.toFixed(3)));
     this.#attributes.set(entity.attributes);
     this.#private.set(entity.private);
+    this.#attributes.showWriters(entity.tick, entity.writers?.attributes);
+    this.#private.showWriter(entity.tick, entity.writers?.private);
     this.#showFacts(entity);
     this.#showLinks(entity);
   }

@@ -3,6 +3,7 @@ import type { Context } from "../context.js";
 import { make, setText } from "../dom.js";
 import { sendCommands } from "./entity-panel.js";
 import { type SaveValue, ValueEditor, ValueMap } from "./value-editor.js";
+import { WriterLine } from "./writer-line.js";
 
 /** `world.state`, and each player with `private` and `saved`. */
 export class StatePanel {
@@ -26,6 +27,7 @@ export class StatePanel {
           this.#saves((room, value) => sendCommands(context.api, room, [{ type: "set_state", key, value }])),
           this.#failed,
           watch && (() => watch(key)),
+          watch && new WriterLine((file, line) => context.openCode(file, line), true),
         ),
     );
     this.element.append(
@@ -37,8 +39,9 @@ export class StatePanel {
     );
   }
 
-  show({ state, players, timers, keptBytes }: State): void {
+  show({ tick, state, players, timers, keptBytes, writers }: State): void {
     this.#state.set(state);
+    this.#state.showWriters(tick, writers);
     setText(this.#facts, `${Object.keys(state).length} keys, ${keptBytes} bytes kept, ${timers} timers`);
     for (const id of [...this.#maps.keys()]) {
       if (players.some((player) => player.id === id)) continue;

@@ -1,6 +1,7 @@
-import type { Value } from "../api/types.js";
+import type { Value, Writer } from "../api/types.js";
 import { button, make, setText } from "../dom.js";
 import { readValue, shortText, valueText } from "../value.js";
+import type { WriterLine } from "./writer-line.js";
 
 /** Saves a value; rejected with a reason for people. */
 export type SaveValue = (value: Value) => Promise<unknown>;
@@ -12,18 +13,21 @@ export class ValueEditor {
   readonly #save: SaveValue | undefined;
   readonly #failed: (error: unknown) => void;
   readonly #shown: HTMLElement;
+  readonly #writer: WriterLine | undefined;
   #value: Value = null;
 
-  /** With `watch`, a button beside the value calls it. */
+  /** With `watch`, a button beside the value calls it. `writer` shows who wrote the value. */
   constructor(
     name: string,
     save: SaveValue | undefined,
     failed: (error: unknown) => void,
     watch?: () => void,
+    writer?: WriterLine,
   ) {
     this.#name = name;
     this.#save = save;
     this.#failed = failed;
+    this.#writer = writer;
     this.#shown = save
       ? button("", () => this.#edit(), { class: "value", "aria-label": `Edit ${name}` })
       : make("span", { class: "value" });
@@ -33,7 +37,13 @@ export class ValueEditor {
       make("span", {}, name),
       this.#shown,
       watch && button("Watch", watch, { class: "quiet watch-value", "aria-label": `Watch ${name}` }),
+      writer?.element,
     );
+  }
+
+  /** Shows who wrote the value that was read at a step. */
+  showWriter(tick: number, writer: Writer | undefined | null): void {
+    this.#writer?.show(tick, writer);
   }
 
   set(value: Value): void {
@@ -124,6 +134,11 @@ export class ValueMap {
       }
       editor.set(value);
     }
+  }
+
+  /** Shows who wrote each value that was read at a step. */
+  showWriters(tick: number, writers: { readonly [name: string]: Writer } = {}): void {
+    for (const [name, editor] of this.#editors) editor.showWriter(tick, writers[name]);
   }
 
   get size(): number {

@@ -1,9 +1,10 @@
 import { errorText, type Place, StudioError } from "../api/studio-api.js";
-import type { Value } from "../api/types.js";
+import type { Value, Writer } from "../api/types.js";
 import type { Context } from "../context.js";
 import { button, make, setText } from "../dom.js";
 import { Poll } from "../poll.js";
 import { shortText, valueText } from "../value.js";
+import { WriterLine } from "./writer-line.js";
 
 const INTERVAL_MS = 250;
 /** The interval after a failed reading, for example because the server limits the requests of an address. */
@@ -59,6 +60,7 @@ export class WatchList {
     const watch = new Watch(name, entity, {
       select: this.#select,
       openStep: (tick) => this.#context.openStep(tick),
+      openCode: (file, line) => this.#context.openCode(file, line),
       remove: () => this.#remove(watch),
     });
     this.#watches.push(watch);
@@ -81,8 +83,10 @@ export class WatchList {
     for (const id of new Set(present.map((watch) => watch.id))) {
       const watches = present.filter((watch) => watch.id === id);
       try {
-        const { tick, values } = await this.#valuesOf(id);
-        for (const watch of watches) watch.record(tick, values[watch.name] ?? null);
+        const { tick, values, writers } = await this.#valuesOf(id);
+        for (const watch of watches) {
+          watch.record(tick, values[watch.name] ?? null, writers?.[watch.name]);
+        }
       } catch (error) {
         this.#poll.intervalMs = RETRY_MS;
         for (const watch of watches) watch.fail(error);
@@ -90,20 +94,27 @@ export class WatchList {
     }
   }
 
-  async #valuesOf(id: number | undefined): Promise<{ tick: number; values: { [name: string]: Value } }> {
+  async #valuesOf(id: number | undefined): Promise<Reading> {
     const { api } = this.#context;
     if (id === undefined) {
-      const { tick, state } = await api.state(this.#place);
-      return { tick, values: state };
+      const { tick, state, writers } = await api.state(this.#place);
+      return { tick, values: state, writers };
     }
-    const { tick, attributes } = await api.entity(this.#place, id);
-    return { tick, values: attributes };
+    const { tick, attributes, writers } = await api.entity(this.#place, id);
+    return { tick, values: attributes, writers: writers?.attributes };
   }
+}
+
+interface Reading {
+  readonly tick: number;
+  readonly values: { readonly [name: string]: Value };
+  readonly writers: { readonly [name: string]: Writer } | undefined;
 }
 
 interface WatchListener {
   select(id: number): void;
   openStep(tick: number): void;
+  openCode(file: string, line: number): void;
   remove(): void;
 }
 
@@ -116,6 +127,7 @@ class Watch {
   readonly #listener: WatchListener;
   readonly #now = make("span", { class: "value" });
   readonly #values = make("ol");
+  readonly #writer: WriterLine;
   #newest: string | undefined;
   /** Whether the entity was despawned. */
   isGone = false;
@@ -124,6 +136,7 @@ class Watch {
     this.name = name;
     this.id = entity?.id;
     this.#listener = listener;
+    this.#writer = new WriterLine((file, line) => listener.openCode(file, line), entity === undefined);
     const owner = entity
       ? button(`${entity.kind} #${entity.id}`, () => listener.select(entity.id), { class: "link" })
       : make("span", {}, "state");
@@ -136,12 +149,13 @@ class Watch {
       "div",
       { class: "watch", role: "group", "aria-label": label },
       make("header", {}, owner, make("b", {}, name), this.#now, remove),
+      this.#writer.element,
       this.#values,
     );
   }
 
   /** Lists a value that differs from the newest one. */
-  record(tick: number, value: Value): void {
+  record(tick: number, value: Value, writer: Writer | undefined): void {
     const text = valueText(value);
     if (text !== this.#newest) {
       this.#newest = text;
@@ -150,6 +164,7 @@ class Watch {
       while (this.#values.childElementCount > VALUES_MAX) this.#values.lastElementChild?.remove();
     }
     setText(this.#now, shortText(value));
+    this.#writer.show(tick, writer);
   }
 
   /** Shows why there is no value, for example because the entity was despawned. */

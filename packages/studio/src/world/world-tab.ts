@@ -235,6 +235,7 @@ export class WorldTab implements Tab {
       select: (other) => this.#choose(other),
       problem: (error) => void this.#context.attempt(() => Promise.reject(error)),
       watch: (value) => this.#watches?.add(value),
+      openCode: (file, line) => this.#context.openCode(file, line),
     });
     this.#showBeside(this.#entity.element);
     void this.#entity.update().then((entity) => this.#view?.relate(relationsOf(entity)));

@@ -13,6 +13,9 @@ export const BLOCKS = 30;
 /** The line of {@link RULES} that holds the points of a second. */
 export const POINTS_LINE = 7;
 
+/** The line of {@link RULES} at which the function of the timer begins. */
+export const SECOND_LINE = 9;
+
 /** A world with a score that grows by 2 each second, although a second is worth 1 point. */
 const RULES = `--!strict
 local world = require("@nowcast/world")

@@ -10,7 +10,7 @@ import { nowcastBinary } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "../../../viewer/test/browser/browser.js";
 import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
-import { Arena, POINTS_LINE } from "./arena.js";
+import { Arena, POINTS_LINE, SECOND_LINE } from "./arena.js";
 import { StudioVisitor } from "./studio-visitor.js";
 
 const run = promisify(execFile);
@@ -101,11 +101,16 @@ describe("the studio's page", () => {
         await waitFor("the new value", async () => (await listed())[0] === String(value));
       }
       expect(await listed()).toEqual(["30", "20", "10"]);
+      await hp.getByText(/^edit in the studio · /).waitFor();
       expect(await hp.locator(".value").innerText()).toBe("30");
       const score = page.getByRole("group", { name: "state score" });
       await waitFor("three scores", async () => (await score.locator("li").count()) >= 3);
       const scores = (await score.locator("li span").allInnerTexts()).map(Number);
       expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      await score.getByText(/timer “second”/).waitFor();
+      await score.getByRole("button", { name: `world.luau:${SECOND_LINE}` }).click();
+      await page.getByRole("tabpanel", { name: "Code", exact: true }).waitFor();
+      await visitor.show("World");
       await hp.getByRole("button", { name: "Stop watching hp" }).click();
       expect(await hp.count()).toBe(0);
       await score.getByRole("button", { name: /^step/ }).last().click();
