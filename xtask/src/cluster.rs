@@ -38,12 +38,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let folder = nats::files();
     let nats = Cluster::start(&nats::program()?, &folder, 3)?;
-    let worlds = serve::sample_worlds()?;
     let mut guards = Vec::new();
     for (name, port) in NAMES.into_iter().zip(args.port..).take(args.servers.into()) {
         TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .with_context(|| format!("port {port} is not free: choose another first port, --port PORT"))?;
-        guards.push(start(&program, &nats.address(), (name, port), &worlds, &folder)?);
+        guards.push(start(&program, &nats.address(), (name, port), &folder)?);
     }
     let address = nats.address();
     eprintln!(
@@ -78,20 +77,14 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(step::target_dir().join("debug/nowcast"))
 }
 
-fn start(
-    program: &Path,
-    cluster: &str,
-    (name, port): (&str, u16),
-    worlds: &[String],
-    folder: &Path,
-) -> anyhow::Result<Child> {
+fn start(program: &Path, cluster: &str, (name, port): (&str, u16), folder: &Path) -> anyhow::Result<Child> {
     let port = port.to_string();
     let guard = Command::new("sh")
         .args(["-c", GUARD, "nowcast-guard"])
         .arg(pid_file(folder, name))
         .arg(program)
         .args(["serve", "--port", &port, "--cluster", cluster, "--cluster-server", name])
-        .args(worlds)
+        .arg(serve::WORLDS)
         .stdin(Stdio::piped())
         .spawn()
         .context("cannot start sh")?;

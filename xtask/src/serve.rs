@@ -18,23 +18,8 @@ pub(crate) struct DocsArgs {
     served: bool,
 }
 
-/// The folder of the sample worlds. Visitors enter the first served world.
-const WORLDS: &str = "worlds";
-const FIRST: &str = "playground";
-
-/// Returns the sample worlds as folders, so that they can be edited while people play.
-pub(crate) fn sample_worlds() -> anyhow::Result<Vec<String>> {
-    let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
-        let entry = entry.ok()?;
-        // Next to the worlds, a folder whose name begins with a dot contains files for editors.
-        let is_world = !entry.file_name().to_string_lossy().starts_with('.')
-            && entry.path().join("world.luau").is_file();
-        is_world.then(|| entry.path().to_string_lossy().into_owned())
-    });
-    let mut folders: Vec<String> = folders.collect();
-    folders.sort_by_key(|folder| (!folder.ends_with(FIRST), folder.clone()));
-    Ok(folders)
-}
+/// The list of the sample worlds. They are served from their folders, so that they can be edited while people play.
+pub(crate) const WORLDS: &str = "worlds/worlds.txt";
 
 /// Builds the client and an unoptimised server, which is the fastest way to a running world: two people in a sample world need less
 /// than a fifth of a core.
@@ -48,9 +33,10 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     }
     let build = ["cargo", "run", "--package", "nowcast-cli", "--no-default-features"];
     let mut line = [&build[..], &["--", "serve"]].concat();
-    let says_which = |word: &String| word == "--world" || std::path::Path::new(word).is_dir();
-    let samples = if args.rest.iter().any(says_which) { Vec::new() } else { sample_worlds()? };
-    line.extend(args.rest.iter().chain(&samples).map(String::as_str));
+    let says_which =
+        |word: &String| word == "--world" || word.ends_with(".txt") || std::path::Path::new(word).is_dir();
+    let samples = (!args.rest.iter().any(says_which)).then_some(WORLDS);
+    line.extend(args.rest.iter().map(String::as_str).chain(samples));
     step::run(&line)
 }
 

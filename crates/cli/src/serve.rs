@@ -3,6 +3,7 @@
 mod logging;
 mod other_machines;
 mod start_error;
+mod world_list;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -21,8 +22,8 @@ use nowcast_engine::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{KeyError, Network, Policy, SigningSecret, parse_origin};
 use nowcast_server::store::Retention;
 use nowcast_server::{
-    CertificateConfig, Checker, Config, Exposed, Limits, Rules, Server, Timeouts, WebhookConfig, WebhookUrl,
-    WorldConfig, parse_base_path,
+    CertificateConfig, Checker, Config, Exposed, Limits, Server, Timeouts, WebhookConfig, WebhookUrl,
+    parse_base_path,
 };
 use tracing::warn;
 
@@ -32,11 +33,11 @@ use crate::output;
 use crate::recorder::{self, RECORD_MB};
 use crate::token;
 use crate::world::data;
-use crate::world::samples::Sample;
 use crate::world::studio_check::StudioCheck;
 use logging::{LogFormat, start_logging};
 use other_machines::{Encryption, for_other_machines};
 use start_error::with_flag;
+use world_list::WorldList;
 
 /// Serve worlds that browsers and programs join
 ///
@@ -47,7 +48,8 @@ use start_error::with_flag;
 /// first world.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folders of worlds (`nowcast new` creates one), each served under its own name
+    /// Folders of worlds (`nowcast new` creates one), each served under its own name, in the order of the start page. A text
+    /// file in place of a folder lists folders, one a line; a line that ends with a colon is a heading of the start page
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
@@ -377,21 +379,6 @@ fn named_world(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// Returns the worlds to serve: those of the given folders, or else the sample worlds.
-fn worlds(dirs: Vec<PathBuf>, named: Vec<(String, PathBuf)>) -> anyhow::Result<Vec<WorldConfig>> {
-    let mut worlds = Vec::new();
-    for dir in dirs {
-        let name =
-            dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-        let name = name.with_context(|| {
-            format!("there is no folder {} (`nowcast new {0}` makes a world)", dir.display())
-        })?;
-        worlds.push(WorldConfig { name, rules: Rules::Folder(dir) });
-    }
-    worlds.extend(named.into_iter().map(|(name, dir)| WorldConfig { name, rules: Rules::Folder(dir) }));
-    Ok(if worlds.is_empty() { Sample::served() } else { worlds })
-}
-
 /// Returns the folder of the documents: the given one, or else the folder that archives and packages put beside the program.
 fn documents(given: OsString) -> anyhow::Result<PathBuf> {
     if !given.is_empty() {
@@ -409,7 +396,7 @@ fn documents(given: OsString) -> anyhow::Result<PathBuf> {
 
 fn config(args: Args) -> anyhow::Result<Config> {
     let defaults = Config::default();
-    let worlds = worlds(args.dirs, args.worlds)?;
+    let WorldList { worlds, groups } = WorldList::new(args.dirs, args.worlds)?;
     let hosts = match args.host {
         None => defaults.hosts,
         Some(host) => resolve("--host ", &host)?,
@@ -468,6 +455,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     let data = if args.no_data || !keeps_folder { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
+        world_groups: groups,
         services: vec![measuring::service(args.expose.contains(&Page::Lab))],
         hosts,
         data,

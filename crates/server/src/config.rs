@@ -1,5 +1,6 @@
 //! Configuration of a server, and its limits.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ use crate::worlds::WorldConfig;
 pub struct Config {
     /// The worlds: at least one. A room whose name selects no world shows the first world.
     pub worlds: Vec<WorldConfig>,
+    /// The headings below which the start page lists worlds, by the names of the worlds. Worlds without a heading come first.
+    pub world_groups: HashMap<String, String>,
     /// The services on sessions, besides worlds, of the program that embeds the server.
     pub services: Vec<ServiceConfig>,
     /// The addresses to listen on. By default the loopback addresses of IPv4 and IPv6, because `localhost` may mean
@@ -89,6 +92,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             worlds: Vec::new(),
+            world_groups: HashMap::new(),
             services: Vec::new(),
             hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 7777,

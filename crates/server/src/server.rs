@@ -102,7 +102,8 @@ impl Server {
     /// it.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
-        let (catalogue, watchers) = worlds::offer(&config.worlds)?;
+        let (mut catalogue, watchers) = worlds::offer(&config.worlds)?;
+        catalogue.set_groups(config.world_groups.clone());
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let documents = config
             .docs

@@ -86,7 +86,11 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
 
 #[tokio::test]
 async fn start_pages_receive_the_description_of_a_world_with_its_picture() {
-    let server = TestServer::with(|config| config.worlds = vec![sample("football"), plaza()]).await;
+    let server = TestServer::with(|config| {
+        config.worlds = vec![sample("football"), plaza()];
+        config.world_groups.insert("plaza".to_owned(), "Quiet places".to_owned());
+    })
+    .await;
     let worlds = body(&server.get("/api/worlds").await);
     let football = &worlds["worlds"][0];
     assert!(football["goal"].as_str().is_some_and(|goal| goal.contains("goals")), "{football}");
@@ -96,6 +100,7 @@ async fn start_pages_receive_the_description_of_a_world_with_its_picture() {
     let head = answer.split("\r\n\r\n").next().unwrap_or_default();
     assert!(head.starts_with("HTTP/1.1 200") && head.contains("image/webp"), "{head}");
     let plain = &worlds["worlds"][1];
+    assert!(football["group"].is_null() && plain["group"] == "Quiet places", "{worlds}");
     assert!(plain["goal"].is_null() && plain["picture"].is_null() && plain["how"] == serde_json::json!([]));
     server.stop().await;
 }

@@ -50,16 +50,16 @@ macro_rules! packed {
 }
 
 impl Sample {
-    /// The worlds that are served by default; new players join the first.
+    /// The worlds that are served by default, in the order of `worlds/worlds.txt`; new players join the first.
     const SERVED: [Sample; 10] = [
         Sample::Playground,
         Sample::Football,
-        Sample::CaptureTheFlag,
         Sample::ObstacleRace,
-        Sample::Builders,
-        Sample::Party,
-        Sample::Shop,
         Sample::TowerDefence,
+        Sample::Builders,
+        Sample::Shop,
+        Sample::Party,
+        Sample::CaptureTheFlag,
         Sample::Gallery,
         Sample::Robots,
     ];

@@ -1,5 +1,6 @@
 //! The worlds that rooms show, with the newest valid version of each script.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +24,8 @@ use crate::dictionary::Dictionary;
 #[derive(Default)]
 pub struct Catalogue {
     offered: Vec<Arc<Offered>>,
+    /// The headings of start pages, by the names of their worlds.
+    groups: HashMap<String, String>,
     /// The assets of all offered worlds.
     asset_cache: Arc<AssetCache>,
 }
@@ -99,6 +102,8 @@ pub struct WorldSummary {
     how: Vec<String>,
     /// The path of a picture of the world on this server.
     picture: Option<String>,
+    /// The heading below which start pages list the world, if it has one.
+    group: Option<String>,
 }
 
 impl Catalogue {
@@ -147,6 +152,11 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Sets the headings below which start pages list worlds, by the names of the worlds.
+    pub fn set_groups(&mut self, groups: HashMap<String, String>) {
+        self.groups = groups;
+    }
+
     /// Whether no world is offered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -173,7 +183,8 @@ impl Catalogue {
 
     /// Returns the offered worlds without their rooms.
     pub(crate) fn list(&self) -> Vec<WorldSummary> {
-        self.offered.iter().map(|offered| offered.summary()).collect()
+        let group = |name: &str| self.groups.get(name).cloned();
+        self.offered.iter().map(|offered| offered.summary(group(&offered.name))).collect()
     }
 
     /// Returns the asset with this hash, if it is still kept.
@@ -226,7 +237,7 @@ impl Offered {
         }
     }
 
-    fn summary(&self) -> WorldSummary {
+    fn summary(&self, group: Option<String>) -> WorldSummary {
         let mut summary = WorldSummary {
             name: self.name.clone(),
             version: None,
@@ -235,6 +246,7 @@ impl Offered {
             goal: None,
             how: Vec::new(),
             picture: None,
+            group,
         };
         if let Offer::Script(newest) = &self.rules {
             let found = newest.found.lock();

@@ -20,6 +20,8 @@ export interface WorldListing {
   readonly how: readonly string[];
   /** The address of the world's picture. */
   readonly picture: URL | undefined;
+  /** The heading below which the server's start page lists the world; empty if there is none. */
+  readonly group: string;
 }
 
 /** An open room on a server. */
@@ -91,7 +93,7 @@ function baseOf(server: string | URL): URL {
 export function readWorlds(worlds: unknown, rooms: unknown, base: URL): readonly WorldListing[] {
   const players = readPlayers(rooms);
   return listOf(worlds, "worlds", WORLDS_MAX).flatMap((entry) => {
-    const { name, goal, picture } = entry;
+    const { name, goal, picture, group } = entry;
     if (!isName(name)) return [];
     return {
       name,
@@ -100,6 +102,7 @@ export function readWorlds(worlds: unknown, rooms: unknown, base: URL): readonly
       goal: isLine(goal) ? goal : "",
       how: readTexts(entry["how"], STEPS_MAX, isLine),
       picture: readPicture(picture, base),
+      group: isLine(group) ? group : "",
     };
   });
 }

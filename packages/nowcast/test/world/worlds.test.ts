@@ -7,7 +7,7 @@ import { readWorlds, worldsOf } from "../../src/world/worlds.js";
 
 const HASH = "0123456789abcdef".repeat(4);
 const BASE = new URL("http://localhost:7777/");
-const NOTHING = { rooms: [], players: undefined, goal: "", how: [], picture: undefined };
+const NOTHING = { rooms: [], players: undefined, goal: "", how: [], picture: undefined, group: "" };
 
 const closes: (() => void)[] = [];
 afterEach(() => {
@@ -19,7 +19,8 @@ it("lists the worlds of a server, and nothing that is none", () => {
     worlds: [
       { name: "football", version: 3, hash: "ab", rooms: ["football", "football-2", 7] },
       { name: "playground", goal: "Pile up blocks", how: ["Grab one", 7], picture: `/assets/${HASH}` },
-      { name: "shop", goal: 3, how: "no", picture: "https://elsewhere/x.jpg" },
+      { name: "shop", goal: 3, how: "no", picture: "https://elsewhere/x.jpg", group: ["no"] },
+      { name: "plain", group: "For makers" },
       { name: "<b>NO</b>" },
       null,
     ],
@@ -29,6 +30,7 @@ it("lists the worlds of a server, and nothing that is none", () => {
     { ...NOTHING, name: "football", rooms: ["football", "football-2"] },
     { ...NOTHING, name: "playground", goal: "Pile up blocks", how: ["Grab one"], picture },
     { ...NOTHING, name: "shop" },
+    { ...NOTHING, name: "plain", group: "For makers" },
   ]);
   for (const none of [undefined, "no", { worlds: 3 }, 404]) expect(readWorlds(none, none, BASE)).toEqual([]);
 });

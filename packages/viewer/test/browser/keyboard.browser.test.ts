@@ -1,5 +1,5 @@
 /** The keyboard alone plays every sample world: it walks, turns, looks up, throws and draws, also with moved keys. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
 const FOLDER = fileURLToPath(new URL("../../../../worlds", import.meta.url));
-const WORLDS = readdirSync(FOLDER).filter((name) => !name.startsWith("."));
+const WORLDS = readdirSync(FOLDER).filter((name) => existsSync(`${FOLDER}/${name}/tests`));
 /** Small pictures are drawn fast by software. */
 const VIEWPORT = { width: 480, height: 300 };
 /** Radians that a held key turns the camera before the test continues. */

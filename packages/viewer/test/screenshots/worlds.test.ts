@@ -2,7 +2,7 @@
  * Pictures of the page for people to look at: the start page; each sample world with its card, at noon and at dusk, and the
  * first minute of a lone player in it; and one world in an emulated headset. Each world and device has one sheet of pictures.
  */
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ import { drawForPicturesOnly, takePicture } from "./stage.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
-const WORLDS = readdirSync(`${ROOT}/worlds`).filter((name) => !name.startsWith("."));
+const WORLDS = readdirSync(`${ROOT}/worlds`).filter((name) => existsSync(`${ROOT}/worlds/${name}/tests`));
 const PICTURES_MS = [5_000, 20_000, 60_000];
 const DEVICES = {
   desktop: { width: 1280, height: 720 },
