@@ -11,7 +11,7 @@ use axum::http::header::{
     IF_NONE_MATCH, VARY,
 };
 use axum::http::{HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use flate2::Compression;
 use flate2::read::GzEncoder;
 
@@ -77,13 +77,31 @@ impl DocumentFiles {
         Ok(Self { files, base: base.to_owned() })
     }
 
-    /// Returns the name of the file at an address. A folder's page is its `index.html`.
-    fn resolve<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
+    /// Finds the answer to an address. A folder's page is its `index.html`.
+    fn resolve<'a>(&self, path: &'a str) -> Found<'a> {
         let is_folder = path.is_empty() || path.ends_with('/');
         let name = if is_folder { Cow::Owned(format!("{path}index.html")) } else { Cow::Borrowed(path) };
-        self.files.contains_key(name.as_ref()).then_some(name)
+        if self.files.contains_key(name.as_ref()) {
+            return Found::File(name);
+        }
+        let page = format!("{path}.html");
+        if !self.files.contains_key(&page) {
+            return Found::Nothing;
+        }
+        Found::Moved(page.rsplit_once('/').map_or(page.clone(), |(_, last)| last.to_owned()))
     }
 }
+
+/// The answer to an address of the site.
+enum Found<'a> {
+    File(Cow<'a, str>),
+    /// A page whose address lacks `.html`, with the missing end of its address.
+    Moved(String),
+    Nothing,
+}
+
+/// The page of the site for addresses without a page.
+const MISSING: &str = "404.html";
 
 /// Answers a request for a page or file below `/docs/`. Without documents, the answer is 404 and names the flag.
 pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, headers: &HeaderMap) -> Response {
@@ -91,8 +109,13 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         return (StatusCode::NOT_FOUND, "this server has no documents: start it with --docs\n")
             .into_response();
     };
-    let Some(path) = documents.resolve(path) else {
-        return (StatusCode::NOT_FOUND, "the documents have no page at this address\n").into_response();
+    let (path, status) = match documents.resolve(path) {
+        Found::File(path) => (path, StatusCode::OK),
+        Found::Moved(page) => return Redirect::permanent(&page).into_response(),
+        Found::Nothing if documents.files.contains_key(MISSING) => (MISSING.into(), StatusCode::NOT_FOUND),
+        Found::Nothing => {
+            return (StatusCode::NOT_FOUND, "the documents have no page at this address\n").into_response();
+        }
     };
     let path = path.as_ref();
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -117,7 +140,7 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
     let tags = [(CACHE_CONTROL, caching.to_owned()), (ETAG, tag), (VARY, "accept-encoding".to_owned())];
-    if is_known {
+    if is_known && status == StatusCode::OK {
         return (StatusCode::NOT_MODIFIED, tags).into_response();
     }
     let read = match (tokio::fs::read(file).await, packed.is_some()) {
@@ -137,7 +160,7 @@ pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, header
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
     let coding = packed.map(|_| [(CONTENT_ENCODING, "gzip")]);
-    (tags, describing, coding, content).into_response()
+    (status, tags, describing, coding, content).into_response()
 }
 
 /// Puts the base path before the addresses of the site, which was built for `/docs/`, and compresses the result if asked.

@@ -70,6 +70,28 @@ async fn documents_are_served_below_their_address_and_nothing_outside_of_their_f
 }
 
 #[tokio::test]
+async fn addresses_without_html_lead_to_their_page_and_others_to_the_page_of_the_site() {
+    let site = Site::new("<script src=\"/docs/assets/app.1.js\"></script>");
+    std::fs::write(site.0.join("measurements/load.html"), "<p>Load</p>").expect("the page can be written");
+    std::fs::write(site.0.join("404.html"), "<a href=\"/docs/\">Home</a>").expect("the page can be written");
+    let folder = site.0.clone();
+    let server = TestServer::with(|config| {
+        config.docs = Some(folder);
+        config.base_path = "/game/".to_owned();
+    })
+    .await;
+    for base in ["", "/game"] {
+        let answer = server.get(&format!("{base}/docs/measurements/load")).await;
+        assert!(answer.starts_with("HTTP/1.1 308") && answer.contains("location: load.html\r\n"), "{answer}");
+    }
+    assert!(server.get("/docs/measurements/load.html").await.ends_with("<p>Load</p>"));
+    let missing = server.get("/game/docs/measurements/nothing").await;
+    assert!(missing.starts_with("HTTP/1.1 404"), "{missing}");
+    assert!(missing.contains("content-type: text/html"), "{missing}");
+    assert!(missing.ends_with("<a href=\"/game/docs/\">Home</a>"), "{missing}");
+}
+
+#[tokio::test]
 async fn addresses_of_the_documents_get_the_base_path_and_texts_do_not() {
     let site = Site::new("<script src=\"/docs/assets/app.1.js\"></script><code>/docs/</code>");
     std::fs::write(site.0.join("index.html.gz"), "packed").expect("the file can be written");
