@@ -277,7 +277,7 @@ export class WorldControls {
   /** Runs the command of a key. Outside of worlds, commands have no effect. */
   #run(command: Command): void {
     if (!this.#view) return;
-    if (command === "escape") return this.actions.cancel();
+    if (command === "escape") this.actions.cancel();
     if (command === "chat") this.release();
     this.hud?.run(command);
   }

@@ -184,7 +184,7 @@ export class Hud implements ControlsDisplay, LinesDisplay {
     return shown.map((line) => line.textContent).join(" ");
   }
 
-  /** Carries out a command of the page: opens the chat, or shows the keys. */
+  /** Carries out a command of the page: opens the chat, shows the keys, or closes the list of people. */
   run(command: Command): void {
     if (command === "chat") this.chat.open();
     else if (command === "help") {
@@ -192,6 +192,7 @@ export class Hud implements ControlsDisplay, LinesDisplay {
       this.#isHelping = this.intro.isVisible;
     } else if (command === "emotes") this.emotes.flip();
     else if (command === "begin") this.intro.hide();
+    else if (command === "escape") this.peopleList.close();
   }
 
   get movement(): Movement {
