@@ -4,6 +4,8 @@ import { privateRoom } from "nowcast/world";
 import { element } from "../dom.js";
 import { shareAddress } from "../page-address.js";
 import { words } from "../words.js";
+import { StartPad } from "./start-pad.js";
+import { WorldShelf } from "./world-shelf.js";
 import { fetchWorlds } from "./worlds.js";
 
 /**
@@ -21,22 +23,16 @@ export class StartScreen {
   readonly #name = element("name", HTMLInputElement);
   readonly #room = element("room", HTMLInputElement);
   readonly #link = element("share-link", HTMLAnchorElement);
-  readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
-  /** Loads the pictures of the cards that come into the window. */
-  readonly #shownCards = new IntersectionObserver(
-    (entries) => {
-      for (const { target, isIntersecting } of entries) {
-        if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
-        target.src = target.dataset["picture"] ?? "";
-        this.#shownCards.unobserve(target);
-      }
-    },
-    { root: this.#screen },
+  readonly #shelf = new WorldShelf(element("worlds", HTMLElement), this.#screen, (world) =>
+    this.#enter(world),
   );
+  readonly #pad: StartPad;
   /** The names of the worlds that the server offers. */
   #offered: readonly string[] = [];
+  /** Whether the page shows the screen for the first time. */
+  #isFirst = true;
   /** Whether no room was named yet. The screen then offers the room of the first world. */
   #isUnnamed = false;
   readonly #onEnter: (name: string, room: string) => void;
@@ -61,6 +57,15 @@ export class StartScreen {
     form.addEventListener("keydown", (event) => {
       if (isConverting(event) && event.key === "Enter") event.preventDefault();
     });
+    // Before, the browser would have sent the form to the server.
+    const button = element("enter", HTMLButtonElement);
+    button.disabled = false;
+    this.#pad = new StartPad({
+      enter: () => this.#shelf.press() || form.requestSubmit(),
+      move: (code) => {
+        if (!this.#shelf.move(code) && code === "ArrowUp") button.focus();
+      },
+    });
   }
 
   /**
@@ -68,7 +73,9 @@ export class StartScreen {
    * with the address, if there is one.
    */
   show(name: string, room: string | undefined, note = ""): void {
-    this.#name.value = name === "" ? words.suggestName() : name;
+    // The user may have begun to type before this script had arrived.
+    const typed = this.#isFirst ? this.#name.value : "";
+    this.#name.value = typed || name || words.suggestName();
     this.#isUnnamed = room === undefined;
     this.#room.value = room ?? "";
     this.#writeLink();
@@ -76,11 +83,13 @@ export class StartScreen {
     this.#note.hidden = note === "";
     this.#screen.hidden = false;
     this.#screen.classList.remove("leaving");
-    const reveal = window.setTimeout(() => this.#reveal(), LIST_MS_MAX);
+    this.#pad.open();
+    const reveal = window.setTimeout(() => this.#reveal(typed === ""), LIST_MS_MAX);
     void fetchWorlds().then((worlds) => {
       window.clearTimeout(reveal);
       this.#list(worlds);
-      this.#reveal();
+      this.#reveal(typed === "");
+      if (this.#takeEarlyEnter()) element("enter-form", HTMLFormElement).requestSubmit();
     });
   }
 
@@ -101,17 +110,25 @@ export class StartScreen {
     this.#note.hidden = false;
   }
 
-  #reveal(): void {
-    if (this.#screen.classList.contains("ready")) return;
+  /** Whether Enter was pressed before this script had arrived; see `public/early.js`. */
+  #takeEarlyEnter(): boolean {
+    const isEntered = this.#isFirst && document.documentElement.dataset["entered"] !== undefined;
+    this.#isFirst = false;
+    return isEntered && this.#screen.classList.contains("ready");
+  }
+
+  #reveal(selectsName: boolean): void {
+    if (this.#screen.classList.contains("ready") || this.#screen.classList.contains("leaving")) return;
     this.#screen.classList.add("ready");
-    // The field does not get the focus on touch screens, because the on-screen keyboard would open and hide
+    // The field does not keep the focus on touch screens, because the on-screen keyboard would open and hide
     // the page.
-    if (window.matchMedia("(pointer: coarse)").matches) return;
+    if (window.matchMedia("(pointer: coarse)").matches) return this.#name.blur();
     this.#name.focus({ preventScroll: true });
-    this.#name.select();
+    if (selectsName) this.#name.select();
   }
 
   hide(): void {
+    this.#pad.close();
     this.#screen.classList.remove("ready");
     this.#screen.classList.add("leaving");
     window.setTimeout(() => {
@@ -128,7 +145,7 @@ export class StartScreen {
     this.#onEnter(this.#name.value.trim(), room);
   }
 
-  /** One button for each world, which enters the room of its name. It shows the number of players in the world. */
+  /** Shows the worlds, each of which enters the room of its name. */
   #list(worlds: readonly WorldListing[]): void {
     this.#offered = worlds.map(({ name }) => name);
     const [first] = worlds;
@@ -136,50 +153,13 @@ export class StartScreen {
       this.#room.value = first.name;
       this.#writeLink();
     }
-    this.#worlds.hidden = worlds.length === 0;
-    this.#worlds.querySelector("ul")?.replaceChildren(...worlds.map((world) => this.#createCard(world)));
-  }
-
-  /** A picture or the initial of the name, the name, the goal, and the number of people. */
-  #createCard({ name, rooms, goal, picture, players: people = 0 }: WorldListing): HTMLLIElement {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset["world"] = name;
-    if (picture === undefined) {
-      const initial = document.createElement("i");
-      initial.textContent = name.slice(0, 1);
-      initial.setAttribute("aria-hidden", "true");
-      button.append(initial);
-    } else {
-      const image = document.createElement("img");
-      Object.assign(image, { alt: "", width: 400, height: 225 });
-      image.dataset["picture"] = picture.pathname;
-      this.#shownCards.observe(image);
-      button.append(image);
-    }
-    const title = document.createElement("b");
-    title.textContent = titleOf(name);
-    button.append(title);
-    if (goal !== "") {
-      const line = document.createElement("span");
-      line.textContent = goal;
-      button.append(line);
-    }
-    if (people > 0 || rooms.length > 0) {
-      const open = document.createElement("small");
-      open.textContent = people > 0 ? words.peopleHere(people) : words.roomsOpen(rooms.length);
-      button.append(open);
-    }
-    button.addEventListener("click", () => this.#enter(name));
-    const item = document.createElement("li");
-    item.append(button);
-    return item;
+    this.#shelf.show(worlds);
   }
 
   #writeLink(): void {
     const address = shareAddress(window.location, this.#room.value);
     this.#link.href = address;
     this.#link.textContent = address.replace(/^https?:\/\//, "");
-    element("enter", HTMLButtonElement).textContent = words.enterRoom(titleOf(this.#room.value));
+    element("enter-text", HTMLElement).textContent = words.enterRoom(titleOf(this.#room.value));
   }
 }

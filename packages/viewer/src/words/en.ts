@@ -20,6 +20,8 @@ export const ENGLISH = {
   worlds: "Worlds: choose one to enter",
   enter: "Enter",
   enterRoom: (room: string) => (room === "" ? "Enter" : `Enter ${room}`),
+  /** The button of a gamepad that enters. */
+  padEnter: "A",
   /** A name for a visitor who has none yet. */
   suggestName: () =>
     `${oneOfAll("Amber Brave Calm Clever Lucky Merry Quick Swift")} ${oneOfAll("Badger Finch Fox Hare Lynx Otter Owl Seal")}`,

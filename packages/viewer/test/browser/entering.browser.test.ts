@@ -1,11 +1,13 @@
 /** Entering a world: the gallery of the start page, the card with the goal, the first direction, and the list of people. */
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { plugInPad } from "../screenshots/lone-player.js";
-import { launchBrowser, Visitor } from "./browser.js";
+import { drawCoarsely, launchBrowser, Visitor } from "./browser.js";
+import { serveBuiltPage } from "./built-page.js";
 
 const ROOT = new URL("../../../../", import.meta.url);
 
@@ -60,6 +62,143 @@ it("a_card_enters_under_the_suggested_name_and_without_a_name_as_a_guest", async
     await page.locator('[data-world="playground"]').click();
     await visitor.isIn();
     expect(await visitor.ownName()).toMatch(isNamed ? suggested : /^guest/);
+    await visitor.leave();
+  }
+});
+
+it("worlds_have_the_order_of_their_list_and_the_first_one_is_offered", async () => {
+  const file = fileURLToPath(new URL("worlds/worlds.txt", ROOT));
+  const lines = readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+  const listed = await ServerProcess.start(0, [file]);
+  const visitor = await Visitor.knock(browser, listed, { name: "Ada", room: "", path: "/", atStart: true });
+  const { page } = visitor;
+  await page.locator("#start.ready").waitFor();
+  expect(await page.locator("#enter").innerText()).toBe("Enter Playground");
+  const shown = await page
+    .locator("#worlds :is(h3, button)")
+    .evaluateAll((elements) =>
+      elements.map((element) => (element as HTMLElement).dataset["world"] ?? `${element.textContent}:`),
+    );
+  expect(shown.length).toBeGreaterThan(10);
+  expect(shown).toEqual(lines);
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+  await listed.stop();
+});
+
+it("worlds_are_one_stop_of_the_tab_key_in_which_arrow_keys_move", async () => {
+  const viewport = { width: 1280, height: 720 };
+  const visitor = await Visitor.knock(browser, server, {
+    ...{ name: "Ada", room: "", path: "/", atStart: true, viewport },
+  });
+  const { page } = visitor;
+  await page.locator("#start.ready").waitFor();
+  const focused = (): Promise<string | undefined> =>
+    page.evaluate(() => (document.activeElement as HTMLElement).dataset["world"]);
+  const worlds = await page
+    .locator("#worlds button")
+    .evaluateAll((cards) => cards.map((card) => (card as HTMLElement).dataset["world"]));
+  await page.locator("#enter").focus();
+  const visited = [];
+  for (const key of ["Tab", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "ArrowUp"]) {
+    await page.keyboard.press(key);
+    visited.push(worlds.indexOf(await focused()));
+  }
+  expect(visited).toEqual([0, 1, 5, 4, 0, 0]);
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("room");
+  await visitor.leave();
+});
+
+it("a_gamepad_enters_by_the_button_that_the_page_names", async () => {
+  const visitor = await Visitor.knock(browser, server, {
+    ...{ name: "Ada", room: "", path: "/", atStart: true, before: plugInPad },
+  });
+  const { page } = visitor;
+  await page.locator("#start.ready").waitFor();
+  const press = async (button: number): Promise<void> => {
+    for (const pressed of [true, false]) {
+      await page.evaluate(
+        async ([button, pressed]) => {
+          window.pad.buttons[button]!.pressed = pressed;
+          for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+        },
+        [button, pressed] as const,
+      );
+    }
+  };
+  expect(await page.locator("#enter kbd").innerText()).toBe("A");
+  await press(13);
+  await press(15);
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("football");
+  await press(0);
+  await visitor.isIn();
+  expect(new URL(page.url()).pathname).toBe("/r/football");
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
+
+it("enter_before_the_script_has_arrived_is_not_lost_and_neither_is_the_name", async () => {
+  const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
+  await serveBuiltPage(context);
+  await drawCoarsely(context);
+  const page = await context.newPage();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(/assets\/index-[^/]*\.js$/, async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(server.url, { waitUntil: "commit" });
+  await waitFor("the focus", () => page.evaluate(() => document.activeElement?.id === "name"));
+  await page.keyboard.type("Grace");
+  await page.keyboard.press("Enter");
+  expect(new URL(page.url()).pathname).toBe("/");
+  release();
+  const ownName = (): Promise<string | undefined> =>
+    page.evaluate(() => {
+      const { world } = (window as Partial<Window>).nowcast ?? {};
+      return world?.players.get(world.playerId!)?.name;
+    });
+  await waitFor("the player", async () => (await ownName()) === "Grace", 120_000);
+  await context.close();
+});
+
+it("the_start_picture_stays_until_the_world_is_drawn", async () => {
+  const visitor = await Visitor.knock(browser, server, { name: "Ada", room: "", path: "/", atStart: true });
+  const { page } = visitor;
+  await page.locator("#start.ready").waitFor();
+  await page.evaluate(() => {
+    const seen = { kept: 0, bare: 0 };
+    Object.assign(window, { seen });
+    const look = (): void => {
+      const { viewer } = window.nowcast;
+      const isOpaque = !document.querySelector("#veil:is([hidden], .fading)");
+      if (viewer.view && isOpaque) seen.kept++;
+      else if (viewer.view && !viewer.controls.avatar.isShown) seen.bare++;
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await page.locator('[data-world="football"]').click();
+  await visitor.isIn();
+  const seen = await page.evaluate(
+    () => (window as unknown as { seen: { kept: number; bare: number } }).seen,
+  );
+  expect(seen.kept).toBeGreaterThan(0);
+  expect(seen.bare).toBe(0);
+  await visitor.leave();
+});
+
+it("the_list_of_worlds_is_requested_early_only_for_the_start_page", async () => {
+  for (const atStart of [true, false]) {
+    const options = { name: "Ada", room: "football-early", atStart };
+    const visitor = await Visitor.knock(browser, server, options);
+    expect(await visitor.page.locator("link[rel=preload]").count()).toBe(atStart ? 1 : 0);
     await visitor.leave();
   }
 });
@@ -212,6 +351,10 @@ it("list_of_people_finds_and_blocks_a_player", async () => {
   const ada = await Visitor.enter(browser, server, { name: "Ada", room: "playground-people" });
   const ben = await Visitor.enter(browser, server, { name: "Ben", room: "playground-people" });
   const { page } = ada;
+  await page.locator("#place").click();
+  // The click has left the focus on the picture.
+  await page.keyboard.press("Escape");
+  await waitFor("no list", () => page.locator("#people").isHidden());
   await page.locator("#place").click();
   const lines = page.locator("#people-list li");
   await waitFor("both players", async () => (await lines.count()) === 2);

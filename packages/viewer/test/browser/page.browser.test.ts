@@ -78,18 +78,33 @@ describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
     const { page } = visitor;
     await waitFor("the list of worlds", async () => (await page.locator("#worlds li").count()) > 3);
     await waitFor("the card", () => page.locator("#enter").isVisible());
-    const cut = await page.evaluate(() => {
-      const list = document.querySelector("#worlds ul")!;
-      return list.scrollHeight - list.clientHeight;
-    });
-    expect(cut, "pixels of the list that are cut off").toBeLessThanOrEqual(1);
+    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+    const cards = await page.locator("#worlds button").evaluateAll((buttons) =>
+      buttons.map((button) => {
+        const { top, bottom, left } = button.getBoundingClientRect();
+        return { top, bottom, left, height: Math.round(bottom - top) };
+      }),
+    );
+    const count = (values: readonly number[]): number => new Set(values.map(Math.round)).size;
+    expect(count(cards.map((card) => card.height)), "heights of cards").toBe(1);
+    const isUpright = width < height;
+    expect(count(cards.map(({ left }) => left))).toBe(isUpright ? cards.length : height < 520 ? 2 : 4);
+    expect(count(cards.map(({ top }) => top)) === 1, "one row").toBe(isUpright);
+    const panel = await page.locator(".below").boundingBox();
+    if (isUpright) expect(panel!.y + panel!.height).toBeLessThan(1_000);
+    else if (height < 520) expect(panel!.y + panel!.height).toBeLessThan(height);
+    else {
+      const card = page.locator("#worlds button").first();
+      const [title, text] = [await card.locator("b").boundingBox(), await card.locator("span").boundingBox()];
+      expect(title!.y + title!.height, "the window ends below the title").toBeLessThanOrEqual(height);
+      expect(text!.y, "the window ends above the text").toBeGreaterThanOrEqual(height);
+    }
     const bottoms = await page.evaluate(() =>
       ["name", "outfit-open", "enter"].map(
         (id) => document.getElementById(id)!.getBoundingClientRect().bottom,
       ),
     );
     for (const bottom of bottoms) expect(bottom, "a name is given without scrolling").toBeLessThan(height);
-    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
     await page.screenshot({ path: `${SCREENSHOTS}/start-${width}x${height}.png` });
     const shifts = await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts);
     expect(shifts.reduce((sum, shift) => sum + shift, 0)).toBeLessThan(0.02);
