@@ -48,6 +48,8 @@ function main(): void {
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
 
+  document.body.classList.toggle("bare", !address.hud);
+
   const iceServers = address.stun === undefined ? [] : [{ urls: address.stun }];
   const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
@@ -67,10 +69,12 @@ function main(): void {
     document.title = `${label} · Nowcast`;
     const share = shareAddress(window.location, room, at);
     viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token });
-    viewer.stage.canvas.focus({ preventScroll: true });
+    // A page in a frame leaves the keyboard with the page around it.
+    if (address.hud) viewer.stage.canvas.focus({ preventScroll: true });
   };
   const leave = () => {
     viewer.leave();
+    viewer.veil.drop();
     welcomedRoom = undefined;
     document.title = "Nowcast";
     start.show(settings.name, room);
@@ -96,6 +100,7 @@ function main(): void {
       window.history.replaceState(null, "", `${window.location.pathname}${search}`);
     },
     sentTo: (to) => {
+      viewer.veil.cover();
       viewer.leave();
       room = to;
       showRoom(to);
@@ -104,8 +109,9 @@ function main(): void {
   };
   const enterNamed = async () => {
     room ??= (await fetchWorlds())[0]?.name;
-    if (room === undefined) start.show(settings.name, room);
-    else enter(room);
+    if (room !== undefined) return enter(room);
+    viewer.backdrop.show();
+    start.show(settings.name, room);
   };
   const start = new StartScreen((name, chosenRoom) => {
     viewer.change({ name });
@@ -131,6 +137,8 @@ function main(): void {
     start.show(settings.name, undefined, words.badRoomName(badName.slice(0, 40)));
   } else if (address.enter || address.at !== undefined) {
     start.skip();
+    // The sky stays empty until the world comes.
+    viewer.backdrop.hide();
     if (room !== undefined && askedRoom !== undefined) {
       showRoom(room);
     }

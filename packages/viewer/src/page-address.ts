@@ -2,7 +2,7 @@ import { parseHz } from "./settings.js";
 
 const CARRIERS = ["webtransport", "websocket"] as const;
 
-/** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
+/** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&hud=0&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined if the address has no name, or a name that the protocol does not allow. */
   room: string | undefined;
@@ -11,6 +11,8 @@ export interface PageAddress {
   name: string | undefined;
   /** Whether to enter at once, without the start screen. */
   enter: boolean;
+  /** Whether texts and buttons are over the picture of a world. */
+  hud: boolean;
   /** The only carrier to use. */
   carrier: (typeof CARRIERS)[number] | undefined;
   networkHz: number | undefined;
@@ -43,6 +45,7 @@ export function readAddress(pathname: string, search: string): PageAddress {
     askedRoom: asked === room ? undefined : asked,
     name: query.get("name") ?? undefined,
     enter: query.get("enter") === "1",
+    hud: query.get("hud") !== "0",
     carrier: CARRIERS.find((carrier) => carrier === query.get("carrier")),
     networkHz: hz === 0 ? undefined : hz,
     quality: query.get("quality") ?? undefined,

@@ -7,6 +7,7 @@ import { element } from "./dom.js";
 import { PageHud } from "./hud/page-hud.js";
 import type { PageAddress } from "./page-address.js";
 import { Picture } from "./scene/picture.js";
+import { Veil } from "./scene/veil.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
 import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
@@ -24,6 +25,8 @@ export class Viewer {
   readonly appearance = new Appearance(this);
   readonly hud: PageHud;
   readonly backdrop: Backdrop;
+  /** Shows the last picture until the next world is drawn. */
+  readonly veil: Veil;
   listener: ViewerListener = NO_LISTENER;
   readonly #portals = new Portals((room) => this.listener.sentTo(room));
   #address = "";
@@ -49,6 +52,7 @@ export class Viewer {
     this.scene = this.stage.drawn;
     this.controls = this.stage.controls;
     this.backdrop = new Backdrop(this.scene);
+    this.veil = new Veil(this.stage);
     this.picture.attach(this.stage);
     this.#applySettings();
     this.backdrop.show();
@@ -61,6 +65,7 @@ export class Viewer {
 
   /** Enters a world, or enters it again with other options. */
   enter(address: string, room: string, shareAddress: string, entry: Entry): void {
+    this.veil.cover();
     this.backdrop.hide();
     this.hud.show(room, shareAddress);
     this.hud.figures.setVisible(this.settings.hud);
@@ -103,6 +108,7 @@ export class Viewer {
 
   /** Joins the world at the current address, also again. */
   #join(): void {
+    this.veil.cover();
     this.#close();
     const { name, networkHz } = this.settings;
     const { carrier, token } = this.#entry ?? {};

@@ -72,9 +72,11 @@ it("takes everything that automation needs from the query", () => {
     room: "a",
     name: "Ada L.",
     enter: true,
+    hud: true,
     carrier: "websocket",
     networkHz: 20,
   });
+  expect(readAddress("/r/a", "?hud=0").hud).toBe(false);
   expect(readAddress("/", "?carrier=pigeon&hz=often")).toMatchObject({
     carrier: undefined,
     networkHz: undefined,

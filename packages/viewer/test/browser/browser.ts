@@ -188,6 +188,7 @@ export class Visitor {
     await waitFor("the page to be in the world", isOpen, LOADING_MS_MAX);
     const { snapshots } = await this.stats();
     await waitFor("snapshots", async () => (await this.stats()).snapshots > snapshots + 3);
+    await this.page.locator("#veil").waitFor({ state: "hidden", timeout: LOADING_MS_MAX });
   }
 
   stats(): Promise<World["stats"]> {
