@@ -45,7 +45,6 @@ export default defineConfig({
     nav: SECTIONS.map(({ title, pages }) => ({ text: title, link: link(pages[0]!.address) })),
     sidebar: SECTIONS.map(({ title, pages }) => ({
       text: title,
-      collapsed: title === "Specification" || title === "Measurements",
       items: pages.map((page) => ({ text: page.title, link: link(page.address) })),
     })),
     footer: {

@@ -7,8 +7,10 @@ import "./live-world.css";
 
 /** The address of the site. A server with a base path writes its own address here. */
 const BASE = import.meta.env.BASE_URL;
-/** The room of readers. It shows the first world of the server. */
+/** The room of readers, whose name the page begins with the world's name. */
 const ROOM = "docs";
+/** A smaller window shows a picture and a link, because a frame in it would be too small to play in. */
+const WINDOW_PX_MIN = 600;
 
 interface WorldList {
   readonly worlds: readonly { readonly name: string }[];
@@ -17,11 +19,13 @@ interface WorldList {
 export function mountLiveWorld(root: HTMLElement): () => void {
   // Only `nowcast serve --docs` serves the site at this address, so other hosts are not asked.
   if (BASE !== "/docs/") return () => undefined;
-  root.classList.add("live-world-place");
+  const hasFrame = window.innerWidth >= WINDOW_PX_MIN;
+  root.classList.toggle("live-world-place", hasFrame);
   const abort = new AbortController();
   void firstWorld(abort.signal).then((world) => {
-    if (world !== undefined) show(root, world);
-    else root.classList.remove("live-world-place");
+    if (world === undefined) root.classList.remove("live-world-place");
+    else if (hasFrame) root.replaceChildren(createFrame(world), createText(world));
+    else root.replaceChildren(createText(world));
   });
   return () => abort.abort();
 }
@@ -37,23 +41,32 @@ async function firstWorld(signal: AbortSignal): Promise<string | undefined> {
   }
 }
 
-function show(root: HTMLElement, world: string): void {
-  const address = `${BASE}../r/${ROOM}`;
-  const second = element("a", { href: address, target: "_blank", rel: "noopener" }, "a second tab");
-  root.replaceChildren(
-    element("iframe", {
-      class: "live-world",
-      src: `${address}?enter=1`,
-      loading: "lazy",
-      title: `The world ${world}, live`,
-      allow: "fullscreen; gamepad; xr-spatial-tracking",
-    }),
-    element(
-      "p",
-      { class: "live-world-text" },
-      `This is the world ${world}, live from the server of this page. Open the same room in `,
-      second,
-      ", and both see each other.",
-    ),
+/** The address of the readers' room. */
+function addressOf(world: string): string {
+  return `${BASE}../r/${ROOM}?world=${world}`;
+}
+
+/** The world without the texts over it, which have no room here. */
+function createFrame(world: string): HTMLElement {
+  return element("iframe", {
+    class: "live-world",
+    src: `${addressOf(world)}&enter=1&hud=0`,
+    loading: "lazy",
+    title: `The world ${world}, live`,
+    allow: "fullscreen; gamepad; xr-spatial-tracking",
+  });
+}
+
+function createText(world: string): HTMLElement {
+  const play = element(
+    "a",
+    { href: addressOf(world), target: "_blank", rel: "noopener" },
+    `Play in ${world}`,
+  );
+  return element(
+    "p",
+    { class: "live-world-text" },
+    play,
+    " on the server of this page: everybody who reads this is in the same room.",
   );
 }

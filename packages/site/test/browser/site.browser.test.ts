@@ -96,6 +96,24 @@ describe("the site", () => {
     expect(problems).toEqual([]);
   });
 
+  it("begins_with_two_buttons_and_a_picture", async () => {
+    const page = await open("index.html", PHONE);
+    const buttons = page.locator(".vp-doc h1 + p + p a");
+    expect(await buttons.allTextContents()).toEqual(["Install Nowcast", "Make your first world"]);
+    for (const button of await buttons.all())
+      expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(40);
+    expect(await page.locator(".vp-doc img").first().isVisible()).toBe(true);
+    await page.close();
+  });
+
+  it("nests_no_button_in_another_one", async () => {
+    const page = await open("index.html");
+    await page.locator(".VPSidebar").waitFor();
+    expect(await page.locator(".VPSidebar .item").count()).toBeGreaterThan(20);
+    expect(await page.locator(".VPSidebar [role=button] :is(a, button, [role=button])").count()).toBe(0);
+    await page.close();
+  });
+
   it("loads_no_page_that_the_visitor_has_not_opened", async () => {
     const page = await open("index.html");
     const scripts = () =>
