@@ -20,6 +20,7 @@ export function hudElements(): HudElements {
       clock: element("clock", HTMLElement),
       message: element("message", HTMLElement),
       prompt: element("world-prompt", HTMLElement),
+      notice: element("world-notice", HTMLElement),
       list: element("screen-list", HTMLElement),
       slots: element("slots", HTMLElement),
     },
@@ -52,6 +53,7 @@ export function hudElements(): HudElements {
     connection: element("banner", HTMLElement),
     otherRoom: element("banner-other", HTMLButtonElement),
     notice: element("notice", HTMLElement),
+    refusal: element("refusal", HTMLElement),
     offers: element("prompt", HTMLElement),
     charge: element("charge", HTMLElement),
     touch: {

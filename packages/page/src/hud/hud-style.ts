@@ -13,12 +13,17 @@ p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
 .board b, #clock { font-variant-numeric: tabular-nums; }
 .side[data-team=red] b { color: #ff9d8f; }
 .side[data-team=blue] b { color: #9cc7ff; }
-.said { position: absolute; top: 58px; left: 10px; display: grid; gap: 8px; justify-items: start;
-  max-width: min(360px, calc(100% - 20px)); }
-.notice { background: #7a3b12d9; }
+.said { position: absolute; top: 58px; left: 10px; right: 10px; display: grid; gap: 8px; justify-items: start; }
+.said > * { max-width: min(360px, 100%); box-sizing: border-box; }
+.said .aim { justify-self: center; max-width: min(560px, 100%); border-radius: 99px; padding: 4px 16px;
+  background: #141b2be0; font-size: 20px; font-weight: 700; text-align: center; text-wrap: balance; }
+.notice { background: #7a3b12d9; font-size: 14px; }
 .notice.good { background: #1d6b3ad9; }
 .list { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; font-size: 14px; }
 .list dd { margin: 0; font-weight: 600; }
+.pop { display: inline-block; animation: grow 0.25s ease-out; }
+.list dd.pop { display: block; transform-origin: left; }
+@keyframes grow { 40% { scale: 1.4; } }
 .list :is(.more, .title) { grid-column: 1 / -1; }
 .list .title { font-weight: 600; }
 .swatch { display: inline-block; width: 1em; height: 1em; border-radius: 3px; vertical-align: -2px; }
@@ -43,7 +48,7 @@ button[aria-pressed=true] { background: #2a7f86; }
 .slots kbd, .slots b { position: absolute; border: 0; margin: 0; padding: 0 2px; font-size: 11px; }
 .slots kbd { top: 1px; left: 2px; }
 .slots b { right: 3px; bottom: 1px; }
-.prompts { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
+.prompts { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; font-size: 13px; }
 .chat { justify-self: start; display: grid; gap: 6px; max-width: min(420px, 80%); }
 .log { display: grid; gap: 3px; justify-items: start; max-height: 30cqh; overflow: hidden; }
 .log li { background: #141b2bc7; border-radius: 8px; padding: 2px 10px; overflow-wrap: anywhere; }
@@ -64,11 +69,13 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .help:empty { display: none; }
 .emotes { position: absolute; top: 58px; right: 10px; display: grid; grid-template-columns: repeat(3, auto); gap: 6px;
   pointer-events: auto; }
-.intro { position: absolute; left: 50%; top: 50%; translate: -50% -50%; width: min(420px, calc(100% - 60px));
-  box-sizing: border-box; background: #141b2be8; padding: 14px 18px; display: grid; gap: 8px; }
+.intro { position: absolute; left: 10px; bottom: 58px; width: min(320px, calc(100% - 20px)); max-height: calc(100% - 120px);
+  box-sizing: border-box; background: #141b2bd9; padding: 12px 16px; display: flex; flex-direction: column; gap: 6px;
+  font-size: 14px; }
+:host(:not([data-device=keyboard])) .intro { bottom: max(10px, env(safe-area-inset-bottom)); }
 @container hud (max-width: 960px) { .help:has(~ .intro:not([hidden])) { display: none; } }
-.intro h2 { margin: 0; font-size: 19px; }
-.intro ul { list-style: disc; padding-left: 1.2em; }
+.intro h2 { margin: 0; font-size: 17px; }
+.intro ul { list-style: disc; padding-left: 1.2em; overflow: auto; min-height: 0; }
 .intro .row { display: flex; gap: 12px; align-items: center; justify-content: space-between; }
 .intro-world { text-transform: capitalize; opacity: 0.8; }
 .meter { position: absolute; left: 50%; bottom: 30%; translate: -50% 0; width: 160px; height: 8px; padding: 0;
@@ -98,8 +105,10 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 :host([data-device=gamepad]) .intro small, :host([data-device=touch]) .prompts,
 :host(:not([data-device=keyboard])) .chat:not(.typing) form { display: none; }
 :host([data-device=touch]) .chat { max-width: calc(100% - 96px); }
-@container hud (max-width: 600px) { .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }
+/* Below a wide picture's score, the aim is beside the list. */
+@container hud (min-width: 900px) { .said .aim { position: absolute; left: 50%; translate: -50% 0; max-width: calc(100% - 740px); } }
+@container hud (max-width: 600px) { .said .aim { font-size: 16px; } .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }
 @container hud (max-height: 480px) { .stick-hint { bottom: 64px; } .touch { grid-auto-flow: column; align-items: end; }
-  .actions { max-width: 36cqw; } .log { max-height: 40px; } .message { font-size: 20px; } }
-@media (prefers-reduced-motion: reduce) { .flash.on { animation-duration: 0.01s; } }
+  .said .aim { font-size: 15px; padding: 2px 12px; } .actions { max-width: 36cqw; } .log { max-height: 40px; } .message { font-size: 20px; } }
+@media (prefers-reduced-motion: reduce) { .flash.on { animation-duration: 0.01s; } .pop { animation: none; } }
 `;

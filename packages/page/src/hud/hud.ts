@@ -29,6 +29,7 @@ import { onTouchButton, TouchButtons } from "./touch-buttons.js";
 import { followLines, type LinesDisplay } from "./world-lines.js";
 
 const NOTICE_MS = 8_000;
+const REFUSAL_MS = 3_000;
 /** Actions that a prompt names at a time. */
 const PROMPTS_MAX = 4;
 /** Number of touch buttons side by side on a phone, for styles that leave room for them. */
@@ -61,6 +62,8 @@ export interface HudElements {
   /** A button that is shown while the server refuses this client. */
   readonly otherRoom?: HTMLElement;
   readonly notice: HTMLElement;
+  /** Says above the keys why an action was refused. */
+  readonly refusal: HTMLElement;
   /** Names the actions that can be done now, and their controls. */
   readonly offers: HTMLElement;
   /** A meter whose first child is the bar. */
@@ -89,7 +92,7 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   readonly #elements: HudElements;
   readonly #buttons: TouchButtons;
   #labels: ReadonlyMap<string, string> = new Map();
-  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #timers = new Map<HTMLElement, ReturnType<typeof setTimeout>>();
   /** The shown prompts; `undefined` if they must be written again. */
   #prompts: string | undefined;
   /** The actions that are possible now. */
@@ -102,7 +105,9 @@ export class Hud implements ControlsDisplay, LinesDisplay {
   constructor(elements: HudElements, onKeys?: (isVisible: boolean) => void, signal?: AbortSignal) {
     this.#elements = elements;
     this.#signal = signal;
-    signal?.addEventListener("abort", () => clearTimeout(this.#noticeTimer));
+    signal?.addEventListener("abort", () => {
+      for (const timer of this.#timers.values()) clearTimeout(timer);
+    });
     const { chat, people, screens, keys, intro, touch, emotes, emoteToggles } = elements;
     ({ stick: this.stick, knob: this.knob, voice: this.voice, gyroscope: this.gyroscope } = elements);
     const hud = this;
@@ -169,18 +174,30 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   /** Shows a line for some seconds. */
   say(text: string): void {
-    const { notice } = this.#elements;
-    clearTimeout(this.#noticeTimer);
-    notice.textContent = text;
-    notice.hidden = text === "";
-    this.#noticeTimer = setTimeout(() => {
-      notice.hidden = true;
-    }, NOTICE_MS);
+    this.#showFor(NOTICE_MS, this.#elements.notice, text);
   }
 
-  /** The visible connection line and notice, joined; empty if neither is shown. */
+  /** Shows for some seconds why an action was refused. */
+  refuse(text: string): void {
+    this.#showFor(REFUSAL_MS, this.#elements.refusal, text);
+  }
+
+  #showFor(ms: number, line: HTMLElement, text: string): void {
+    clearTimeout(this.#timers.get(line));
+    line.textContent = text;
+    line.hidden = text === "";
+    this.#timers.set(
+      line,
+      setTimeout(() => {
+        line.hidden = true;
+      }, ms),
+    );
+  }
+
+  /** The visible connection line, notice and refusal, joined; empty if none is shown. */
   get notice(): string {
-    const shown = [this.#elements.connection, this.#elements.notice].filter((line) => !line.hidden);
+    const { connection, notice, refusal } = this.#elements;
+    const shown = [connection, notice, refusal].filter((line) => !line.hidden);
     return shown.map((line) => line.textContent).join(" ");
   }
 

@@ -1,6 +1,10 @@
 import type { WorldListing } from "nowcast/internal";
-import { KEYBOARD, type KeyBar, type NamedControls } from "./key-hints.js";
+import { pageTexts } from "../texts.js";
+import { beginButton, KEYBOARD, type KeyBar, type NamedControls } from "./key-hints.js";
 import { fillStep } from "./step-text.js";
+
+/** Lines below the goal until the user asks for all. */
+const LINES_MAX = 3;
 
 /** The elements of {@link IntroCard}. */
 export interface IntroElements {
@@ -22,12 +26,13 @@ export function titleOf(name: string): string {
 
 /**
  * The goal and the first steps of a world, with the names of the controls. The card is shown when a player enters, until the
- * first press of a key or a pointer outside of it, and by "?".
+ * first press of a key or a pointer outside of it, and by "?", which shows all steps.
  */
 export class IntroCard {
   readonly #elements: IntroElements;
   readonly #controls: () => NamedControls | undefined;
   #described: WorldListing | undefined;
+  #isWhole = false;
 
   /** `controls` returns the current controls of the world's actions. The card listens to keys until `signal`. */
   constructor(elements: IntroElements, controls: () => NamedControls | undefined, signal?: AbortSignal) {
@@ -64,8 +69,9 @@ export class IntroCard {
     this.#described = world !== undefined && world.goal !== "" ? world : undefined;
   }
 
-  /** Shows the card if the world describes itself. */
-  show(): void {
+  /** Shows the card if the world describes itself: with the first steps, or with all. */
+  show(steps: "first" | "all" = "first"): void {
+    this.#isWhole = steps === "all";
     this.#elements.card.hidden = this.#described === undefined;
     this.update();
   }
@@ -78,14 +84,28 @@ export class IntroCard {
     const elements = this.#elements;
     elements.world.textContent = titleOf(name);
     elements.goal.textContent = fillStep(goal, controls);
+    const isTouch = controls.device === "touch";
+    // The controls of a touch screen take one line.
+    const count = this.#isWhole ? how.length : LINES_MAX - (isTouch ? 1 : 0);
     elements.how.replaceChildren(
-      ...how.map((step) => {
+      ...how.slice(0, count).map((step) => {
         const item = document.createElement("li");
         item.textContent = fillStep(step, controls);
         return item;
       }),
     );
-    elements.touch.hidden = controls.device !== "touch";
+    elements.touch.hidden = !isTouch;
+    this.#nameButton(beginButton(controls));
+  }
+
+  /** Writes the button's text, after the name of the gamepad's button that does the same. */
+  #nameButton(pad: string | undefined): void {
+    const { close } = this.#elements;
+    close.textContent = pageTexts.introClose;
+    if (pad === undefined) return;
+    const badge = document.createElement("kbd");
+    badge.textContent = pad;
+    close.prepend(badge, " ");
   }
 
   hide(): void {
@@ -104,7 +124,7 @@ export class IntroCard {
 /** Shows the keys and the card with the goal of the world, or hides both. */
 export function flipHelp(intro: IntroCard, keyBar: KeyBar): void {
   const isShown = !intro.isVisible;
-  if (isShown) intro.show();
+  if (isShown) intro.show("all");
   else intro.hide();
   // A world without a description has only keys.
   if (isShown && !intro.isVisible) keyBar.flip();

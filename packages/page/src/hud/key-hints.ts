@@ -88,6 +88,11 @@ function padButton(button: number): string {
   return pageTexts.padButtons[button] ?? String(button);
 }
 
+/** The gamepad's button for the card's button; `undefined` on other devices. Each button of a gamepad closes the card. */
+export function beginButton({ device }: NamedDevice): string | undefined {
+  return device === "gamepad" ? padButton(0) : undefined;
+}
+
 /** Returns the device's name for a control that all worlds share. */
 export function movementName(control: "walk" | "run" | "jump", { device, keymap }: NamedDevice): string {
   if (device === "touch") return pageTexts.touchControls[control];

@@ -15,8 +15,12 @@ export interface ScreenElements {
   readonly board: HTMLElement;
   readonly score: HTMLElement;
   readonly clock: HTMLElement;
+  /** A large text, for moments such as a goal. */
   readonly message: HTMLElement;
+  /** The present aim, below `board`. */
   readonly prompt: HTMLElement;
+  /** A small text above the keys, for example why an action is not possible. */
+  readonly notice: HTMLElement;
   /** A `<dl>` for the texts at all other places. */
   readonly list: HTMLElement;
   /** The row of a player's slots. */
@@ -24,7 +28,7 @@ export interface ScreenElements {
 }
 
 /**
- * The texts that the world shows on this screen. `score`, `clock`, `message`, `prompt` and `slots` have their own
+ * The texts that the world shows on this screen. `score`, `clock`, `message`, `prompt`, `notice` and `slots` have their own
  * places; all other texts are in a list. An element is written only if its own text changes, because screen
  * readers speak a live region on every write.
  */
@@ -32,7 +36,8 @@ export class ScreenTexts {
   readonly #elements: ScreenElements;
   readonly #slots: HotBar;
   #isStale = false;
-  #scoreText = "";
+  #sides: readonly ScoreSide[] = [];
+  #cells: ReadonlyMap<string, string> = new Map();
 
   /** `choose` is called with the number key of a pressed slot. */
   constructor(elements: ScreenElements, choose: (key: string) => void) {
@@ -48,7 +53,7 @@ export class ScreenTexts {
   update(screen: ReadonlyMap<string, unknown>): void {
     if (!this.#isStale) return;
     this.#isStale = false;
-    const { board, score, clock, message, prompt } = this.#elements;
+    const { board, score, clock, message, prompt, notice } = this.#elements;
     const sides = sidesOf(screen.get("score"));
     this.#writeScore(sides);
     write(clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
@@ -56,14 +61,15 @@ export class ScreenTexts {
     board.hidden = sides.length === 0 && clock.hidden;
     write(message, textOf(screen.get("message")));
     write(prompt, textOf(screen.get("prompt")));
+    write(notice, textOf(screen.get("notice")));
     this.#slots.update(screen.get("slots"));
     this.#writeList(screen);
   }
 
   #writeScore(sides: readonly ScoreSide[]): void {
-    const text = JSON.stringify(sides);
-    if (text === this.#scoreText) return;
-    this.#scoreText = text;
+    const before = this.#sides;
+    if (JSON.stringify(sides) === JSON.stringify(before)) return;
+    this.#sides = sides;
     this.#elements.score.replaceChildren(
       ...sides.map(({ name, value }) => {
         const side = document.createElement("span");
@@ -71,6 +77,7 @@ export class ScreenTexts {
         if (TEAM_COLORS.has(name)) side.dataset["team"] = name;
         const number = document.createElement("b");
         number.textContent = value;
+        popIfChanged(number, before.find((side) => side.name === name)?.value);
         side.append(`${name === "" ? pageTexts.score : name} `, number);
         return side;
       }),
@@ -79,6 +86,7 @@ export class ScreenTexts {
 
   #writeList(screen: ReadonlyMap<string, unknown>): void {
     const rest = listed(screen);
+    const cells = new Map<string, string>();
     const rows = rest.slice(0, LINES_MAX).flatMap(([place, value]) => {
       if (isTable(value)) {
         const title = line("dt", wordOf(place));
@@ -91,7 +99,9 @@ export class ScreenTexts {
       const cell = line("dd", textOf(value));
       cell.dataset["place"] = place;
       const color = typeof value === "string" ? readColor(value) : undefined;
-      if (color !== undefined) cell.replaceChildren(swatch(color));
+      if (color === undefined) popIfChanged(cell, this.#cells.get(place));
+      else cell.replaceChildren(swatch(color));
+      cells.set(place, cell.textContent);
       return [line("dt", wordOf(place)), cell];
     });
     if (rest.length > LINES_MAX) {
@@ -99,13 +109,14 @@ export class ScreenTexts {
       more.className = "more";
       rows.push(more);
     }
+    this.#cells = cells;
     const { list } = this.#elements;
     list.replaceChildren(...rows);
     list.hidden = rows.length === 0;
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "slots"]);
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", "notice", "slots"]);
 
 /** The places of the list and their values, in the order of the places. */
 export function listed(screen: ReadonlyMap<string, unknown>): [place: string, value: unknown][] {
@@ -124,6 +135,12 @@ function line(tag: "dt" | "dd", text: string): HTMLElement {
   const made = document.createElement(tag);
   made.textContent = text;
   return made;
+}
+
+/** Marks a text with a number that has changed, so that a style can move it. */
+function popIfChanged(target: HTMLElement, before: string | undefined): void {
+  const now = target.textContent;
+  if (before !== undefined && before !== now && /\d/.test(now)) target.classList.add("pop");
 }
 
 /** If the name is a colour, the colour is shown instead of the name. */

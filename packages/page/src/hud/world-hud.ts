@@ -52,16 +52,18 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(HUD_STYLE);
   root.adoptedStyleSheets = [sheet];
-  const [flash, banner, connection, notice] = [
+  const [flash, banner, connection, notice, refusal] = [
     part("div", "flash"),
     part("p", "panel message"),
     part("p", "panel notice"),
     part("p", "panel notice"),
+    part("p", "panel notice"),
   ];
   const [board, score, clock] = [part("div", "panel board"), part("p", ""), part("p", "")];
-  const [message, prompt, list, slots] = [
+  const [message, prompt, worldNotice, list, slots] = [
     part("p", "panel message"),
-    part("p", "panel"),
+    part("p", "panel aim"),
+    part("p", "panel notice"),
     part("dl", "panel list"),
     part("div", "slots"),
   ];
@@ -85,9 +87,9 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     button("panel emote", "☺", pageTexts.emotes),
     button("emote", "☺", pageTexts.emotes),
   ] as const;
-  for (const spoken of [score, message, banner, prompt, connection, notice])
+  for (const spoken of [score, message, banner, prompt, connection, notice, refusal, worldNotice])
     spoken.setAttribute("role", "status");
-  for (const empty of [banner, people, keys, charge, notice, offers, emotes]) empty.hidden = true;
+  for (const empty of [banner, people, keys, charge, notice, refusal, offers, emotes]) empty.hidden = true;
   const chat = createChat();
   const intro = createIntro();
   const [stick, knob] = [part("div", "stick"), part("div", "knob")];
@@ -114,7 +116,7 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     flash,
     stick,
     within("top", count, board, within("corner", microphone, emoteToggles[0], help)),
-    within("said", connection, notice, list, people),
+    within("said", prompt, connection, notice, list, people),
     within("middle", banner, message),
     charge,
     keys,
@@ -122,7 +124,7 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     intro.card,
     stickHint,
     within("touch", talk, touch.actions, touch.jump),
-    within("low", prompt, within("prompts", offers), slots, chat.panel),
+    within("low", refusal, worldNotice, within("prompts", offers), slots, chat.panel),
   );
   const elements: HudElements = {
     root: element,
@@ -135,11 +137,12 @@ function createElements(): { readonly elements: HudElements; readonly voiceOptio
     emotes,
     emoteToggles,
     notice,
+    refusal,
     charge,
     touch,
     offers,
     connection,
-    screens: { board, score, clock, message, prompt, list, slots },
+    screens: { board, score, clock, message, prompt, notice: worldNotice, list, slots },
     people: { panel: people, list: peopleLines, toggle: count },
     highlights: { banner, flash },
     keys: { bar: keys, toggle: help },

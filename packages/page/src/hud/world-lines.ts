@@ -15,6 +15,8 @@ export interface LinesDisplay {
   readonly peopleList: Pick<PeopleList, "isBlocked">;
   /** Shows a line for some seconds. */
   say(text: string): void;
+  /** Shows for some seconds why an action was refused. */
+  refuse(text: string): void;
   /** The label of an action. */
   labelOf(action: string): string;
   /** The colour of the avatar with this identifier. */
@@ -53,6 +55,6 @@ export function followLines(world: World, display: LinesDisplay, signal: AbortSi
   on("unsaid", ({ text, reason }) => chat.addEvent(pageTexts.unsaid(text, reason)));
   on("notice", ({ text }) => display.say(text));
   on("refused", ({ action, reason, request }) => {
-    if (request === undefined) display.say(pageTexts.refused(display.labelOf(action), reason));
+    if (request === undefined) display.refuse(pageTexts.refused(display.labelOf(action), reason));
   });
 }

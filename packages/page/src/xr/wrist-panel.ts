@@ -41,6 +41,7 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
   add("message", notice, 2);
   add("message", textOf(screen.get("message")), 2);
   add("plain", textOf(screen.get("prompt")), 1);
+  add("plain", textOf(screen.get("notice")), 1);
   for (const [place, value] of listed(screen).slice(0, LIST_MAX)) {
     add("plain", `${wordOf(place)}: ${textOf(value)}`, 1);
   }
