@@ -19,6 +19,9 @@ export interface ShadowDetail {
   readonly shadowReach: number;
 }
 
+/** Surfaces look up their shadow this far in front of themselves. Less leaves fringes on walls that the sun grazes. */
+const NORMAL_BIAS_TEXELS = 2.5;
+
 const NOON: Daylight = {
   sunDirection: new Vector3(0.586, 0.669, 0.458),
   sunColor: new Color("#ffedcf"),
@@ -43,7 +46,6 @@ export class Sun {
   constructor(daylight: Daylight = NOON, detail: ShadowDetail = { shadowMap: 2048, shadowReach: 28 }) {
     this.#light.castShadow = true;
     this.#light.shadow.bias = -0.0004;
-    this.#light.shadow.normalBias = 0.035;
     this.group.add(this.#light, this.#light.target, this.#ambient);
     this.setDaylight(daylight);
     this.setDetail(detail);
@@ -68,6 +70,7 @@ export class Sun {
       shadow.map = null;
     }
     this.#reach = shadowReach;
+    shadow.normalBias = NORMAL_BIAS_TEXELS * this.#texel;
     const { camera } = shadow;
     camera.left = camera.bottom = -shadowReach;
     camera.right = camera.top = shadowReach;
@@ -82,7 +85,7 @@ export class Sun {
    * shadows.
    */
   aim(camera: Camera, x: number, y: number, z: number): void {
-    const texel = (2 * this.#reach) / Math.max(1, this.#light.shadow.mapSize.x);
+    const texel = this.#texel;
     camera.getWorldDirection(FORWARD).setY(0);
     if (FORWARD.lengthSq() > 1e-6) FORWARD.normalize().multiplyScalar(this.#reach * 0.45);
     this.#focus.set(x, y, z).add(FORWARD);
@@ -98,6 +101,11 @@ export class Sun {
       .addScaledVector(this.#direction, along);
     this.#light.target.position.copy(this.#focus);
     this.#light.position.copy(this.#focus).addScaledVector(this.#direction, 70);
+  }
+
+  /** Edge length of a texel of the shadow map, in metres. */
+  get #texel(): number {
+    return (2 * this.#reach) / Math.max(1, this.#light.shadow.mapSize.x);
   }
 
   dispose(): void {

@@ -18,6 +18,7 @@ import { Footprints } from "./scene/footprints.js";
 import { takesTexture } from "./scene/form-geometry.js";
 import { Ground, isGround, isPaving } from "./scene/ground.js";
 import { Halos } from "./scene/halos.js";
+import { LampPools } from "./scene/lamp-pools.js";
 import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
 import { Shapes } from "./scene/shapes.js";
@@ -75,6 +76,7 @@ export class WorldScene {
   readonly #models: Models;
   readonly #footprints: Footprints;
   readonly #halos = new Halos();
+  readonly #pools = new LampPools();
   readonly #signs = new Signs();
   readonly #trails = new Trails();
   readonly #bursts = new Bursts();
@@ -131,7 +133,7 @@ export class WorldScene {
     const models = this.#models;
     this.group.add(ground.group, boxes.batch.group, shapes.group, crowd.group, models.group);
     this.group.add(this.#signs.group, this.#trails.group, this.#bursts.points);
-    this.group.add(this.#footprints.group, this.#halos.points);
+    this.group.add(this.#footprints.group, this.#halos.points, this.#pools.mesh);
     crowd.onLanding = ({ position: { x, y, z }, halfHeight }, force) => {
       if (this.#detail.rich && !prefersStillness()) this.#bursts.addDust(x, y - halfHeight, z, force);
     };
@@ -229,6 +231,7 @@ export class WorldScene {
     this.#bursts.clear();
     this.#footprints.clear();
     this.#halos.clear();
+    this.#pools.clear();
     this.crowd.clear();
     this.#ground.clear();
     this.labels.clear();
@@ -252,6 +255,7 @@ export class WorldScene {
     this.#shapes.dispose();
     this.#footprints.dispose();
     this.#halos.dispose();
+    this.#pools.dispose();
     this.#bursts.dispose();
     this.crowd.dispose();
     this.#modelCache.dispose();
@@ -294,6 +298,7 @@ export class WorldScene {
       this.#signs.place(prop);
       this.#footprints.place(prop);
       this.#halos.place(prop);
+      this.#pools.place(prop);
       this.#hasChanged = true;
     }
   }
@@ -368,6 +373,7 @@ export class WorldScene {
     this.#trails.remove(id);
     this.#footprints.remove(prop);
     this.#halos.remove(prop);
+    this.#pools.remove(prop);
     if (this.#ground.remove(id)) this.#footprints.refresh();
     else if (!prop.isModelled) this.#rendererOf(prop).remove(prop);
     this.obstacles.remove(prop);
@@ -414,6 +420,7 @@ export class WorldScene {
       this.#rendererOf(prop).add(prop);
       this.#footprints.add(prop);
       this.#halos.add(prop);
+      this.#pools.add(prop);
     }
     this.#signs.add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);

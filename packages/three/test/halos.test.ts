@@ -1,7 +1,10 @@
+import { Matrix4, Vector3 } from "three";
 import { expect, it } from "vitest";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
 import { createPose } from "../src/pose.js";
 import { Halos, haloStrength } from "../src/scene/halos.js";
+import { darknessOf } from "../src/scene/lamp.js";
+import { LampPools } from "../src/scene/lamp-pools.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
 import { DAY, DUSK, NIGHT } from "../src/sky/sky-look.js";
 
@@ -25,4 +28,27 @@ it("street_lamps_have_a_halo_at_their_light_and_other_models_have_none", () => {
 it("halos_are_faint_by_day_and_full_at_dusk_and_at_night", () => {
   expect(haloStrength(DAY.horizon)).toBeLessThan(0.1);
   for (const background of [DUSK.horizon, NIGHT.horizon, null]) expect(haloStrength(background)).toBe(1);
+});
+
+it("street_lamps_have_a_pool_of_light_at_their_foot_and_other_models_have_none", () => {
+  const pools = new LampPools();
+  const [lamp, other] = [prop({ model: "@nowcast/kit/lamp" }), prop({ model: "@nowcast/kit/lamp" })];
+  pools.add(prop({ model: "@nowcast/kit/bench" }));
+  expect(pools.mesh.count).toBe(0);
+  other.position.x = 20;
+  for (const added of [lamp, other]) pools.add(added);
+  const placeOf = (index: number): number[] => {
+    const matrix = new Matrix4();
+    pools.mesh.getMatrixAt(index, matrix);
+    return new Vector3().setFromMatrixPosition(matrix).toArray();
+  };
+  expect(placeOf(0)[1]).toBeCloseTo(lamp.position.y - 3.1 + 0.05, 5);
+  pools.remove(lamp);
+  expect(pools.mesh.count).toBe(1);
+  expect(placeOf(0)[0]).toBe(20);
+});
+
+it("it_is_dark_at_dusk_and_at_night_only", () => {
+  expect(darknessOf(DAY.horizon)).toBe(0);
+  for (const background of [DUSK.horizon, NIGHT.horizon]) expect(darknessOf(background)).toBe(1);
 });

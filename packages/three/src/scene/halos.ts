@@ -4,11 +4,11 @@ import {
   BufferGeometry,
   Color,
   DynamicDrawUsage,
-  MathUtils,
   Points,
   type Scene,
   ShaderMaterial,
 } from "three";
+import { darknessOf, isStreetLamp } from "./lamp.js";
 import { pixelsAtOneMetre } from "./point-size.js";
 import type { Prop } from "./prop.js";
 
@@ -18,7 +18,7 @@ export const HALOS_MAX = 128;
 const GLOW_MIN = 0.5;
 
 /** The light of the kit's lamp: its height above the middle of the model, and half of its size, in metres. */
-const LAMP = { name: "@nowcast/kit/lamp", up: 1.21, half: 0.35, color: 0xffdca0, glow: 1 };
+const LAMP = { up: 1.21, half: 0.35, color: 0xffdca0, glow: 1 };
 
 /** A soft glare around entities that glow, and around the lights of street lamps. All halos share one draw call. */
 export class Halos {
@@ -106,13 +106,7 @@ export class Halos {
 
 /** Halo brightness for a background: about 0.06 for a noon sky, 1 at dusk and at night. */
 export function haloStrength(background: Scene["background"]): number {
-  if (!(background instanceof Color)) return 1;
-  const luminance = 0.2126 * background.r + 0.7152 * background.g + 0.0722 * background.b;
-  return 1 - 0.94 * MathUtils.smoothstep(luminance, 0.55, 0.8);
-}
-
-function isStreetLamp({ body }: Prop): boolean {
-  return body.appearance?.model?.name === LAMP.name;
+  return 0.06 + 0.94 * darknessOf(background);
 }
 
 function attribute(size: number): BufferAttribute {

@@ -1,5 +1,6 @@
 import {
   CanvasTexture,
+  Color,
   Group,
   Mesh,
   MeshBasicMaterial,
@@ -8,6 +9,7 @@ import {
   SRGBColorSpace,
 } from "three";
 import { wrapText } from "../label-sprites.js";
+import { darknessOf } from "./lamp.js";
 import type { Prop } from "./prop.js";
 
 /** Signs that are drawn at once. */
@@ -19,6 +21,8 @@ const LINES_MAX = 8;
 const MARGIN = 0.06;
 /** Distance of the text from the surface, in metres. */
 const ABOVE_M = 0.004;
+/** Share of its own colour that the board of a sign has in the dark, whatever light falls on it. */
+const SHINE = 0.6;
 /** Width of a character, as a share of its height. */
 const CHARACTER = 0.55;
 const LINE = 1.2;
@@ -30,7 +34,10 @@ interface Sign {
   readonly prop: Prop;
 }
 
-/** Texts on the fronts of props: the field `sign` of a look. A text is drawn as text, never as markup. */
+/**
+ * Texts on the fronts of props: the field `sign` of a look. A text is drawn as text, never as markup. At dusk and at night, the
+ * board behind a text shines, so that the text can be read.
+ */
 export class Signs {
   readonly group = new Group();
   readonly #signs = new Map<number, Sign>();
@@ -46,8 +53,12 @@ export class Signs {
     const [width, height] = [2 * prop.halfX, 2 * prop.halfY];
     const texture = drawText(text, width, height, inkOn(prop.color));
     if (texture === undefined) return;
-    const material = new MeshBasicMaterial({ map: texture, transparent: true, depthWrite: false });
+    const shine = { value: 0 };
+    const material = createMaterial(texture, new Color(prop.color), shine);
     const mesh = new Mesh(new PlaneGeometry(width, height), material);
+    mesh.onBeforeRender = (_renderer, scene) => {
+      shine.value = SHINE * darknessOf(scene.background);
+    };
     this.#signs.set(prop.id, { mesh, texture, prop });
     this.group.add(mesh);
     this.place(prop);
@@ -78,6 +89,26 @@ export class Signs {
   clear(): void {
     for (const id of [...this.#signs.keys()]) this.remove(id);
   }
+}
+
+/** Draws a text in its own colours, and covers the rest of the board by a share of the board's colour. */
+function createMaterial(
+  map: CanvasTexture,
+  board: Color,
+  shine: { readonly value: number },
+): MeshBasicMaterial {
+  const material = new MeshBasicMaterial({ map, transparent: true, depthWrite: false });
+  material.onBeforeCompile = (shader) => {
+    Object.assign(shader.uniforms, { board: { value: board }, shine });
+    shader.fragmentShader = shader.fragmentShader
+      .replace("#include <common>", "#include <common>\nuniform vec3 board;\nuniform float shine;")
+      .replace(
+        "#include <map_fragment>",
+        `#include <map_fragment>
+  diffuseColor = vec4(mix(board, diffuseColor.rgb, diffuseColor.a), mix(shine, 1.0, diffuseColor.a));`,
+      );
+  };
+  return material;
 }
 
 /** Lines of a text on a surface, and the height of a line, in metres: as large as all lines fit. */

@@ -57,7 +57,7 @@ export const DUSK: SkyLook = {
   sunIntensity: 3.4,
   skyLight: new Color("#a3c3e2"),
   groundLight: new Color("#5f7a72"),
-  ambientIntensity: 2.5,
+  ambientIntensity: 3.5,
   exposure: 1.2,
   zenith: new Color("#171d49"),
   middle: new Color("#6a4f8f"),
