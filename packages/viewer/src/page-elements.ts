@@ -35,6 +35,7 @@ export function hudElements(): HudElements {
       list: element("people-list", HTMLUListElement),
       toggle: element("place", HTMLButtonElement),
       link: element("people-link", HTMLButtonElement),
+      invite: element("invite", HTMLButtonElement),
     },
     count: element("place-people", HTMLElement),
     highlights: { banner: element("world-banner", HTMLElement), flash: element("flash", HTMLElement) },

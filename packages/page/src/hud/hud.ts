@@ -309,13 +309,17 @@ export class Hud implements ControlsDisplay, LinesDisplay {
 
   #countPeople(world: World): void {
     const { length } = peopleIn(world);
-    const who = length > 1 ? pageTexts.people(length) : pageTexts.onlyYou;
+    const { count, people } = this.#elements;
+    const { invite } = people;
+    if (invite) invite.hidden = length !== 1;
+    const alone = invite ? [] : [pageTexts.onlyYou];
     // A player without an avatar watches.
     const isWatching = world.status === "open" && world.avatarId === undefined;
-    const text = isWatching ? `${who}, ${pageTexts.watching}` : who;
-    const { count } = this.#elements;
+    const text = [
+      ...(length > 1 ? [pageTexts.people(length)] : alone),
+      ...(isWatching ? [pageTexts.watching] : []),
+    ].join(", ");
     if (count.textContent !== text) count.textContent = text;
-    count.classList.toggle("alone", length === 1);
     this.peopleList.update();
   }
 

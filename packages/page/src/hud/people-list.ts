@@ -29,6 +29,8 @@ export interface PeopleElements {
   readonly toggle: HTMLButtonElement;
   /** The button that copies the shared address of the room. */
   readonly link?: HTMLButtonElement;
+  /** Another button that copies the address, shown while the user is alone. */
+  readonly invite?: HTMLButtonElement;
 }
 
 /** The list of the people in the room, to find, mute and block. */
@@ -40,15 +42,16 @@ export class PeopleList {
   readonly #page: PeopleListPage;
   #address = "";
 
-  constructor({ panel, list, toggle, link }: PeopleElements, page: PeopleListPage) {
+  constructor({ panel, list, toggle, link, invite }: PeopleElements, page: PeopleListPage) {
     this.#page = page;
     this.#panel = panel;
     this.#list = list;
     this.#toggle = toggle;
     this.#toggle.addEventListener("click", () => this.#setOpen(this.#panel.hidden));
-    link?.addEventListener("click", async () => {
-      page.say((await copyText(this.#address)) ? pageTexts.linkCopied : this.#address);
-    });
+    for (const button of [link, invite])
+      button?.addEventListener("click", async () => {
+        page.say((await copyText(this.#address)) ? pageTexts.linkCopied : this.#address);
+      });
     this.#panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       this.close();

@@ -1,13 +1,4 @@
-import {
-  type Color,
-  DynamicDrawUsage,
-  Group,
-  InstancedMesh,
-  Matrix4,
-  MeshLambertMaterial,
-  type Object3D,
-  Vector3,
-} from "three";
+import { type Color, DynamicDrawUsage, Group, InstancedMesh, Matrix4, type Object3D, Vector3 } from "three";
 import { ease, wrapAngle } from "../angle.js";
 import type { Body } from "../look/body.js";
 import { copyPose, type Pose, yawOf } from "../pose.js";
@@ -19,6 +10,7 @@ import { type FacePose, poseFace } from "./face.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
 import { createOutfit, readOutfit, shirtOf, skinOf } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
+import { createPersonMaterial } from "./person-material.js";
 import { moveToSeat, poseSeated } from "./seat.js";
 import { Skeleton } from "./skeleton.js";
 
@@ -87,7 +79,7 @@ export class Crowd {
   readonly group = new Group();
   readonly #parts: readonly Part[] = createParts();
   readonly #meshes: InstancedMesh[] = [];
-  readonly #material = new MeshLambertMaterial({ vertexColors: true });
+  readonly #material = createPersonMaterial();
   readonly #contacts = new ContactShadows();
   readonly #skeleton = new Skeleton();
   readonly #joints: Object3D[][];

@@ -100,7 +100,7 @@ const FRAGMENT = /* glsl */ `
   varying vec2 vPlace;
   void main() {
     float near = max(0.0, 1.0 - dot(vPlace, vPlace));
-    gl_FragColor = vec4(vec3(0.95, 0.68, 0.36) * strength * near * near, 1.0);
+    gl_FragColor = vec4(vec3(0.5, 0.36, 0.19) * strength * near * near, 1.0);
   }`;
 
 const MATRIX = new Matrix4();

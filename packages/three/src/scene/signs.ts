@@ -105,7 +105,8 @@ function createMaterial(
       .replace(
         "#include <map_fragment>",
         `#include <map_fragment>
-  diffuseColor = vec4(mix(board, diffuseColor.rgb, diffuseColor.a), mix(shine, 1.0, diffuseColor.a));`,
+  float cover = mix(shine, 1.0, diffuseColor.a);
+  diffuseColor = vec4(mix(board, diffuseColor.rgb, diffuseColor.a / max(cover, 0.001)), cover);`,
       );
   };
   return material;

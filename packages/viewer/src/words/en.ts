@@ -62,6 +62,7 @@ export const ENGLISH = {
   peopleOpen: "People in this room",
   peopleTitle: "People in this room",
   copyLink: "Copy the link to this room",
+  invite: "Invite",
   figures: "Network figures",
   figuresKey: "Network figures (H)",
   graph: "Spacing of the latest snapshots and bytes a second",
