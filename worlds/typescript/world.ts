@@ -11,7 +11,11 @@ export const state = world.state({ goals: 0 });
 
 const Floor = world.kind("floor", {
   body: { motion: "fixed", shape: "box", size: vector.create(40, 1, 40) },
-  look: { shape: "box", color: "#4f7942" },
+  look: { shape: "box", color: "#86a866", sea: -3 },
+});
+const Tree = world.kind("tree", {
+  body: { motion: "fixed", shape: "cylinder", radius: 0.25, height: 3.75 },
+  look: { model: "@nowcast/kit/tree" },
 });
 const Person = world.kind("person", { walker: {} });
 const Ball = world.kind("ball", {
@@ -38,6 +42,11 @@ world.on("start", () => {
   Floor.spawn({ at: vector.create(0, -0.5, 0) });
   Ball.spawn({ at: PLACE_OF_BALL });
   Goal.spawn({ at: vector.create(0, 1, -12) });
+  for (let number = 0; number < 10; number++) {
+    const angle = number * 0.63;
+    const at = vector.create(16 * Math.sin(angle), 1.875, 16 * Math.cos(angle));
+    Tree.spawn({ at, yaw: 2 * number });
+  }
 });
 
 world.on("join", (player) => {
