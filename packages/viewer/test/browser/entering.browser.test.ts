@@ -245,9 +245,15 @@ it("each_stop_of_the_tab_key_shows_its_focus", async () => {
 it("the_pill_of_a_phone_has_the_whole_name_of_the_room_and_the_number_of_people", async () => {
   const options = { room: "capture-the-flag", viewport: { width: 390, height: 844 }, hasTouch: true };
   const ada = await Visitor.enter(browser, server, { name: "Ada", ...options });
-  const ben = await Visitor.enter(browser, server, { name: "Ben", ...options });
   const { page } = ada;
   await page.evaluate(() => window.nowcast.viewer.hud.intro.hide());
+  // A player who is alone can invite somebody, and reads that the link was copied, or the link itself.
+  await page.locator("#invite").tap();
+  await waitFor("the link", async () =>
+    /clipboard|\/r\/capture-the-flag/.test((await page.locator("#notice").textContent()) ?? ""),
+  );
+  const ben = await Visitor.enter(browser, server, { name: "Ben", ...options });
+  await waitFor("no invitation", () => page.locator("#invite").isHidden());
   await waitFor("both", async () => (await page.locator("#place-people").textContent()) === "2 people");
   const cut = await page
     .locator("#place > *")

@@ -42,6 +42,7 @@ afterAll(async () => {
 /** The controls and texts of the page, each of which must be free. An open panel covers the middle of the page on purpose. */
 const PARTS = [
   "#place",
+  "#invite",
   ".top-right button",
   "#board",
   "#screen-list",
@@ -50,6 +51,8 @@ const PARTS = [
   "#world-banner",
   "#message",
   "#world-prompt",
+  "#refusal",
+  "#world-notice",
   "#prompt",
   "#charge",
   "#slots button",
@@ -123,6 +126,7 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   await page.evaluate(() => {
     const { hud } = window.nowcast.viewer;
     hud.say("A notice of the page, which may be as long as a sentence is.");
+    hud.refuse("A refusal of an action");
     hud.chat.addEvent("Ben is here");
     hud.setCharge(0.5);
   });
@@ -137,7 +141,7 @@ async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: str
   }
   await page.evaluate(() => {
     window.nowcast.viewer.hud.setCharge(undefined);
-    document.getElementById("notice")!.hidden = true;
+    for (const line of ["notice", "refusal"]) document.getElementById(line)!.hidden = true;
   });
 }
 
