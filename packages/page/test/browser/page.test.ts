@@ -283,7 +283,7 @@ if (!hasFirefox) console.warn(`The examples are not opened in Firefox: ${FIREFOX
 
 const EXAMPLES = [
   { name: "page", example: "page", path: "?room=playground-", text: "only you" },
-  { name: "element", example: "page", path: "element.html?", text: "match" },
+  { name: "element", example: "page", path: "element.html?", text: "Score in the" },
   { name: "react", example: "react", path: "?room=football-", text: "Red 0, blue 0 · Ada" },
 ] as const;
 /** Whether an element has drawn its avatar. The sky alone is a large picture, too. */
