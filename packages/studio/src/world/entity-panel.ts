@@ -135,7 +135,7 @@ export class EntityPanel {
     const facts: [string, string][] = [
       ["velocity", `${vectorText(velocity.linear)} m/s`],
       ["spin", `${vectorText(velocity.angular)} rad/s`],
-      ["changed", `${tick - changedTick} steps ago`],
+      ["changed", `${Math.max(0, tick - changedTick)} steps ago`],
     ];
     if (body) {
       const state = `${body.asleep ? "asleep" : "awake"}${body.onGround ? ", on the ground" : ""}`;
