@@ -483,8 +483,8 @@ it("a_builder_builds_where_the_pointer_or_a_finger_is_and_a_refusal_is_explained
     });
     await page.evaluate(() => window.nowcast.viewer.controls.camera.turn(0, -1));
     await waitFor("the reason", async () => {
-      const prompt = await page.locator("#world-prompt").textContent();
-      if (prompt?.includes("Point at a place")) return true;
+      const notice = await page.locator("#world-notice").textContent();
+      if (notice?.includes("Point at a place")) return true;
       await point(520, 110);
       return false;
     });

@@ -76,7 +76,7 @@ function play(): void {
 it("counts a goal in both pages", async () => {
   const ada = await Visitor.enter(browser, server, { name: "Ada", room: "football" });
   await waitFor("the screen of the rules", async () =>
-    /score in the blue goal/i.test(await text(ada, "screen-list")),
+    /score in the blue goal/i.test(await text(ada, "world-prompt")),
   );
   const ben = await Visitor.enter(browser, server, { name: "Ben", room: "football" });
   for (const visitor of [ada, ben]) {

@@ -184,10 +184,7 @@ it("steps_name_buttons_on_a_phone_and_keys_otherwise", async () => {
     const visitor = await Visitor.enter(browser, server, options);
     const card = visitor.page.locator("#intro");
     await waitFor("the card", () => card.isVisible());
-    await waitFor(
-      "the names of the controls",
-      async () => !(await card.textContent())?.includes("put down to"),
-    );
+    await waitFor("the names of the controls", async () => !(await card.textContent())?.includes("{"));
     const text = (await visitor.page.locator("#intro-how").innerText()).replaceAll("\n", " ");
     expect(await visitor.page.locator("#intro-touch").isVisible()).toBe(hasTouch);
     await visitor.leave();
