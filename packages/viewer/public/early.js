@@ -9,8 +9,9 @@
     link.crossOrigin = "anonymous";
     document.head.append(link);
   }
-  // Remembers Enter for the start screen.
-  addEventListener("keydown", ({ key, isComposing }) => {
-    if (key === "Enter" && !isComposing) document.documentElement.dataset.entered = "";
+  // Remembers Enter for the start screen. An Enter that presses a button or a link does something else.
+  addEventListener("keydown", ({ key, isComposing, target }) => {
+    if (key === "Enter" && !isComposing && !target.closest("button, a, dialog"))
+      document.documentElement.dataset.entered = "";
   });
 })();

@@ -47,6 +47,8 @@ export class WorldShelf {
   /** Shows the worlds: those without a group, and then each group. */
   show(worlds: readonly WorldListing[]): void {
     this.#section.hidden = worlds.length === 0;
+    // The earlier pictures leave the page.
+    this.#shownCards.disconnect();
     const groups = [...new Set(["", ...worlds.map(({ group }) => group)])];
     this.#rows.replaceChildren(
       ...groups.flatMap((group) => {
