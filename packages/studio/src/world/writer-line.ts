@@ -39,7 +39,7 @@ export class WriterLine {
 }
 
 /** The call in which a value was written. */
-export function causeText({ hook, name, player }: Writer): string {
+function causeText({ hook, name, player }: Writer): string {
   const by = player === null ? "" : ` by ${player}`;
   if (hook === "edit") return "edit in the studio";
   if (hook === "owner") return `set${by}, the owner`;
