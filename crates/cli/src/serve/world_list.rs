@@ -91,6 +91,9 @@ fn read_list(file: &Path) -> anyhow::Result<Vec<Listed>> {
         }
         entries.push(Listed { folder, heading: heading.clone() });
     }
+    if entries.is_empty() {
+        bail!("the list {shown} names no folder. Write the folder of a world into each line");
+    }
     Ok(entries)
 }
 
@@ -144,6 +147,7 @@ mod tests {
         let file = place.path().join("worlds.txt");
         for (text, fault) in [
             ("\nabsent\n".to_owned(), "worlds.txt:2: there is no folder"),
+            ("For makers:\n".to_owned(), "worlds.txt names no folder"),
             (format!("{}:\n", "h".repeat(41)), "worlds.txt:1: a heading has at most 40 characters"),
         ] {
             std::fs::write(&file, text).unwrap();
