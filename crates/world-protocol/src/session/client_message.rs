@@ -1,4 +1,4 @@
-//! Which message arrives from a client, by its lane and key.
+//! Messages of clients on sessions, each with its lane and key.
 
 use nowcast_queue::Key;
 use nowcast_wire::decode_with;

@@ -2,7 +2,7 @@ import type { Writer } from "../api/types.js";
 import { button, make, setText } from "../dom.js";
 import { stepsText } from "../value.js";
 
-/** Who wrote a value last, as one line; hidden while nobody is known to have written the value. */
+/** The newest writer of a value, as one line; hidden while no writer is known. */
 export class WriterLine {
   readonly element: HTMLElement;
   readonly #cause = make("span");
