@@ -108,8 +108,8 @@ impl Sample {
                 "games/floor.luau", "games/potato.luau", "tests/gates.luau", "tests/party.luau"; "assets/picture.webp"
             ),
             Sample::Shop => packed!(
-                "shop": "world.luau", "apples.luau", "guests.luau", "land.luau", "tools.luau", "wares.luau", "tests/commands.luau",
-                "tests/shop.luau"; "assets/picture.webp"
+                "shop": "world.luau", "apples.luau", "guests.luau", "land.luau", "moments.luau", "tools.luau", "wares.luau",
+                "tests/commands.luau", "tests/shop.luau"; "assets/picture.webp"
             ),
         }
     }
