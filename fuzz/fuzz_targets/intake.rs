@@ -75,7 +75,7 @@ impl Stage {
                 _ => Some(Key::state((1 << 32) + u64::from(choice & 0xf))),
             };
             silence += Duration::from_millis(u64::from(*choice));
-            client.intake.check_silence(silence, None, choice & 1 == 1);
+            client.intake.check_input_timeout(silence, None, choice & 1 == 1);
             let Ok(message) = ClientMessage::read(*lane % 3, key, bytes) else { continue };
             if client.intake.receive(message, Some(silence), &mut rates).is_err() {
                 client.handle.leave();

@@ -21,15 +21,15 @@ impl InputWatchdog {
         *self = Self { newest: input, is_halted: false };
     }
 
-    /// Records whether messages of the client arrive now. If the input in force changes, returns the new input.
-    pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
+    /// Records whether the client is silent now. If the input in force changes, returns the new input.
+    pub(super) fn update(&mut self, is_silent: bool) -> Option<Input> {
         let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
-        if is_heard != self.is_halted || standing == self.newest {
+        if is_silent == self.is_halted || standing == self.newest {
             return None;
         }
-        self.is_halted = !is_heard;
+        self.is_halted = is_silent;
         // The earlier input is in force again, because the client does not repeat it.
-        Some(if is_heard { self.newest } else { standing })
+        Some(if is_silent { standing } else { self.newest })
     }
 }
 
@@ -42,19 +42,19 @@ mod tests {
         let walking = Input { forward: 1.0, yaw: 0.5, run: true, ..Input::default() };
         let mut watchdog = InputWatchdog::default();
         watchdog.steer(walking);
-        assert_eq!(watchdog.hear(true), None);
-        assert_eq!(watchdog.hear(false), Some(Input { forward: 0.0, ..walking }));
-        assert_eq!(watchdog.hear(false), None, "the avatar already stands still");
-        assert_eq!(watchdog.hear(true), Some(walking));
+        assert_eq!(watchdog.update(false), None);
+        assert_eq!(watchdog.update(true), Some(Input { forward: 0.0, ..walking }));
+        assert_eq!(watchdog.update(true), None, "the avatar already stands still");
+        assert_eq!(watchdog.update(false), Some(walking));
     }
 
     #[test]
     fn input_after_silence_holds_at_once() {
         let mut watchdog = InputWatchdog::default();
         watchdog.steer(Input { right: 1.0, ..Input::default() });
-        assert!(watchdog.hear(false).is_some());
+        assert!(watchdog.update(true).is_some());
         watchdog.steer(Input { yaw: 1.0, ..Input::default() });
-        assert_eq!(watchdog.hear(true), None);
-        assert_eq!(watchdog.hear(false), None, "a client that stands still need not be stopped");
+        assert_eq!(watchdog.update(false), None);
+        assert_eq!(watchdog.update(true), None, "a client that stands still need not be stopped");
     }
 }

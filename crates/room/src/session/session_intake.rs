@@ -78,14 +78,19 @@ impl SessionIntake {
         self.commands.submit(command, rates).map(|()| None)
     }
 
-    /// Stops the avatar of a client that is silent, and moves it on when the client is heard again.
-    pub fn check_silence(&mut self, silence: Duration, round_trip: Option<Duration>, is_interrupted: bool) {
+    /// Stops the avatar of a client that is silent, and moves it on when messages arrive again.
+    pub fn check_input_timeout(
+        &mut self,
+        silence: Duration,
+        round_trip: Option<Duration>,
+        is_interrupted: bool,
+    ) {
         if self.handle.input().counts() {
             // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
-        let is_heard = !is_interrupted && silence < SILENCE_MAX + round_trip.unwrap_or_default();
-        if let Some(input) = self.watchdog.hear(is_heard) {
+        let is_silent = is_interrupted || silence >= SILENCE_MAX + round_trip.unwrap_or_default();
+        if let Some(input) = self.watchdog.update(is_silent) {
             let number = self.handle.controls();
             self.commands.queue(PlayerCommand::Input { input, number });
         }
@@ -199,9 +204,9 @@ mod tests {
         let walk = Controls { number: 3, forward: 1.0, ..Controls::default() };
         intake.receive(ClientMessage::Controls(walk), None, &mut rates).expect("the input is valid");
         assert_eq!(handle.take_commands().len(), 1);
-        intake.check_silence(SILENCE_MAX, Some(Duration::from_millis(1)), false);
+        intake.check_input_timeout(SILENCE_MAX, Some(Duration::from_millis(1)), false);
         assert!(handle.take_commands().is_empty(), "a round trip is added to the time");
-        intake.check_silence(SILENCE_MAX, None, false);
+        intake.check_input_timeout(SILENCE_MAX, None, false);
         let stopped = handle.take_commands();
         assert!(
             matches!(stopped.front(), Some(PlayerCommand::Input { input, .. }) if input.forward == 0.0),

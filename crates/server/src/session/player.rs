@@ -108,7 +108,7 @@ impl Player {
             self.note_silence(session);
             let is_interrupted = *session.phase() == Phase::Interrupted;
             let round_trip = session.protocol.gauges().round_trip;
-            self.intake.check_silence(session.silence(), round_trip, is_interrupted);
+            self.intake.check_input_timeout(session.silence(), round_trip, is_interrupted);
         }
         if is_due || self.sink.figures.take_request() {
             self.sink.figures.note_session(session);

@@ -47,7 +47,7 @@ export class LampPools {
   }
 
   add(prop: Prop): void {
-    if (!isStreetLamp(prop) || this.#lamps.length >= POOLS_MAX) return;
+    if (!isStreetLamp(prop)) return;
     this.#lamps.push(prop);
     this.#write(this.#lamps.length - 1);
   }
@@ -76,9 +76,9 @@ export class LampPools {
   }
 
   #write(place: number): void {
-    this.mesh.count = this.#lamps.length;
+    this.mesh.count = Math.min(this.#lamps.length, POOLS_MAX);
     const lamp = this.#lamps[place];
-    if (lamp === undefined) return;
+    if (lamp === undefined || place >= POOLS_MAX) return;
     const { x, y, z } = lamp.position;
     const [, scale] = lamp.body.scale;
     MATRIX.makeScale(RADIUS_M * scale, 1, RADIUS_M * scale);

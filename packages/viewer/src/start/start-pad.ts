@@ -20,6 +20,7 @@ export class StartPad {
   /** The pressed buttons; `undefined` until the gamepads were read. A press that was begun before does not count. */
   #down: ReadonlySet<number> | undefined;
   #isOpen = false;
+  #frame = 0;
   #isConnected = false;
 
   constructor(listener: StartPadListener) {
@@ -42,17 +43,18 @@ export class StartPad {
 
   close(): void {
     this.#isOpen = false;
+    cancelAnimationFrame(this.#frame);
   }
 
   #poll(): void {
-    if (!this.#isOpen) return;
     const down = new Set<number>();
     for (const { buttons } of standardPads())
       for (const [button, { pressed }] of buttons.entries()) if (pressed) down.add(button);
     const before = this.#down ?? down;
     this.#down = down;
+    // A press may close this reader, so the next frame is requested first.
+    this.#frame = requestAnimationFrame(() => this.#poll());
     for (const button of down) if (!before.has(button)) this.#press(button);
-    requestAnimationFrame(() => this.#poll());
   }
 
   #press(button: number): void {
