@@ -71,18 +71,21 @@ const GOALS: Readonly<Record<string, () => Goal>> = {
     const { avatar, screen } = window.nowcast.world!;
     const slots = (screen.get("slots") as { slots: { label: string; count?: number }[] }).slots;
     const apples = slots.find(({ label }) => label === "Apple")?.count ?? 0;
-    const [[, coins] = ["", "0"]] = (screen.get("coins") ?? []) as [string, string][];
-    if (Number(coins) >= 6) return { to: window.nearest("ware"), action: "buy", key: "KeyE" };
+    const { coins = 0 } = (screen.get("score") ?? {}) as { coins?: number };
+    if (coins >= 6) return { to: window.nearest("ware"), action: "buy", key: "KeyE" };
     if (apples < 3) return { to: window.nearest("apple"), action: "pick", key: "KeyE" };
     const [x, , z] = avatar?.position ?? [0, 0, 0];
     // From behind the stalls, the way to the market is between two of them.
     if (z < -3.9) return { to: [Math.abs(x) > 4 || z > -5 ? 3.1 * Math.sign(x) : x, 0, -2.5] };
     return { to: [0, 0, -3.4], action: "sell", key: "KeyE" };
   },
-  "tower-defence": () =>
-    Number(window.nowcast.world!.screen.get("gold")) < 20
-      ? { to: window.nearest("tower"), action: "next_wave", key: "KeyG" }
-      : { to: window.nearest("slab"), action: "build", key: "KeyE" },
+  "tower-defence": () => {
+    if (Number(window.nowcast.world!.screen.get("gold")) < 20)
+      return { to: window.nearest("tower"), action: "next_wave", key: "KeyG" };
+    // Plots show where the first tower can stand.
+    const plot = window.nearest("plot");
+    return { to: plot[2] === 0 ? window.nearest("slab") : plot, action: "build", key: "KeyE" };
+  },
 };
 const ANYWHERE = (): Goal => ({ to: window.nearest("block"), action: "grab", key: "KeyE" });
 
