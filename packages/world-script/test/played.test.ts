@@ -47,7 +47,7 @@ async function until<T>(read: () => T | undefined | false): Promise<T> {
 it("the sample world passes the check and its tests", () => {
   const sample = join(ROOT, "worlds/typescript");
   const checked = run("check", sample);
-  expect(checked).toMatchObject({ status: 0, output: expect.stringMatching(/^4 kinds, 1 action,/) });
+  expect(checked).toMatchObject({ status: 0, output: expect.stringMatching(/^5 kinds, 1 action,/) });
   const tested = run("test", sample);
   expect(tested).toMatchObject({ status: 0, output: expect.stringContaining("3 passed, 0 failed") });
 });
