@@ -136,7 +136,9 @@ export class StartScreen {
     }, 500);
   }
 
+  /** Enters without the start screen: an Enter in the world does not enter later. */
   skip(): void {
+    this.#isFirst = false;
     this.#screen.hidden = true;
   }
 

@@ -161,7 +161,7 @@ it("text_has_a_contrast_of_4_5_over_anything", async () => {
   await waitFor("the score", () => page.locator("#score").isVisible());
   await page.evaluate(() => window.nowcast.viewer.hud.chat.addEvent("Ben is here"));
   const shown = ["#place span", "#place small", "#clock", ".side b", ".chat li.event", "#hints span"];
-  for (const selector of [...shown, "#chat-input::placeholder", ".screen-list dt"]) {
+  for (const selector of [...shown, "#chat-input::placeholder", "#world-prompt"]) {
     expect(await contrasts(page, selector), selector).toBeGreaterThanOrEqual(4.5);
   }
   await page.locator("#place").hover();
