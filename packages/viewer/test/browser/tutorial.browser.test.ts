@@ -117,7 +117,7 @@ describe("the guide to making a world", () => {
 
   it("kicks the ball with the key in the guide, harder when it is held longer", async () => {
     const [key] = promiseOf(tutorial, /press ([A-Z]) to kick/);
-    promiseOf(tutorial, /The longer you hold [A-Z], the harder the kick/);
+    promiseOf(tutorial, /The longer you hold [A-Z], the harder you kick/);
     const short = await kick(`Key${key}`, async () => ada.page.keyboard.press(`Key${key}`, { delay: 60 }));
     await waitFor("the first kick on both screens", () => showsKicks(1));
     const long = await kick(`Key${key}`, async () => {
@@ -136,7 +136,10 @@ describe("the guide to making a world", () => {
 
   it("keeps entities when rules change, and begins again in another room", async () => {
     const version = guide.section("A new version");
-    const [room] = promiseOf(version, /To see a new `"start"`, open another room, such as `\/r\/([\w-]+)`/);
+    const [room] = promiseOf(
+      version,
+      /To run a changed `"start"` hook, open another room, such as `\/r\/([\w-]+)`/,
+    );
     const spawns = "Ball:spawn { at = vector.create(0, 2, -3) }";
     const before = read(rules);
     expect(before).toContain(spawns);
