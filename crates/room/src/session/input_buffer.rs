@@ -100,7 +100,8 @@ pub struct InputBuffer {
     next: u16,
     /// The client's step up to which all input is known.
     known: u16,
-    current: Input,
+    /// The input in force; `None` before the first change, when the walker keeps the direction in which the rules placed it.
+    current: Option<Input>,
     /// The walker's last input.
     replicated: Option<Input>,
     /// Number of consecutive steps with a standing input: no direction and no jump.
@@ -128,7 +129,7 @@ impl Default for InputBuffer {
             newest: None,
             next: 0,
             known: 0,
-            current: Input::default(),
+            current: None,
             replicated: None,
             still_steps: 0,
             counts: InputCounts::default(),
@@ -173,7 +174,7 @@ impl InputBuffer {
                 continue;
             }
             self.newest = Some(change.step);
-            if change.input == self.waiting.back().map_or(self.current, |last| last.input) {
+            if Some(change.input) == self.waiting.back().map(|last| last.input).or(self.current) {
                 continue;
             }
             let late = apart(self.next, change.step);
@@ -254,7 +255,8 @@ impl InputBuffer {
         self.has_given_up = false;
         let has_spare = self.least.iter().all(|least| *least > RESERVE_STEPS);
         let is_due = self.turns.is_multiple_of(STRIDE_EVERY_STEPS);
-        let first = (may_stride && is_due && has_spare && self.owed > 0 && !rests).then(|| {
+        let strides = may_stride && is_due && has_spare && self.owed > 0 && !rests && self.current.is_some();
+        let first = strides.then(|| {
             self.owed -= 1;
             self.least = self.least.map(|least| least - 1);
             self.advance();
@@ -262,7 +264,7 @@ impl InputBuffer {
         });
         self.counts.taken += 1;
         let number = self.advance();
-        Some(DueStep::Steps { number, input: self.take_change(), first })
+        Some(DueStep::Steps { number, input: self.take_change(), first: first.flatten() })
     }
 
     /// Returns what the walker does if the input of the next step is not known.
@@ -280,9 +282,9 @@ impl InputBuffer {
 
     /// Returns the input in force, if it differs from the walker's last input.
     fn take_change(&mut self) -> Option<Input> {
-        let Input { yaw, run, .. } = self.current;
-        let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };
-        let input = if self.has_given_up { standing } else { self.current };
+        let current = self.current?;
+        let standing = Input { forward: 0.0, right: 0.0, jump: false, ..current };
+        let input = if self.has_given_up { standing } else { current };
         (self.replicated.replace(input) != Some(input)).then_some(input)
     }
 
@@ -296,12 +298,15 @@ impl InputBuffer {
         let step = self.next;
         self.next = self.next.wrapping_add(1);
         while let Some(change) = self.waiting.front().filter(|change| apart(change.step, step) <= 0) {
-            self.current = change.input;
+            self.current = Some(change.input);
             self.waiting.pop_front();
         }
         if !self.has_given_up {
-            self.still_steps =
-                if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
+            self.still_steps = if self.current.as_ref().is_none_or(is_standing) {
+                self.still_steps.saturating_add(1)
+            } else {
+                0
+            };
         }
         step
     }

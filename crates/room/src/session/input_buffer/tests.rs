@@ -314,12 +314,11 @@ fn a_clock_that_jumps_does_no_harm() {
 }
 
 #[test]
-fn the_first_step_taken_is_three_before_the_number_of_the_first_message() {
+fn the_first_step_taken_is_three_before_the_first_message_and_keeps_the_direction_of_the_walker() {
     let mut input_buffer = InputBuffer::default();
     input_buffer.receive(14, [at(14, WALK)].into_iter());
     let taken: Vec<_> = (0..4).map(|_| input_buffer.take(false)).collect();
-    let stand = Input::default();
-    let expected = [(11, Some(stand)), (12, None), (13, None), (14, Some(WALK))];
+    let expected = [(11, None), (12, None), (13, None), (14, Some(WALK))];
     let expected = expected.map(|(number, input)| Some(DueStep::Steps { number, input, first: None }));
     assert_eq!(taken, expected);
 }
