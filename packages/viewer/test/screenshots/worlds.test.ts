@@ -62,8 +62,8 @@ async function hasPictures(page: Page): Promise<void> {
   await waitFor("the pictures", () =>
     page.evaluate(() => {
       const shown = [...document.images].filter((image) => {
-        const { top, bottom } = image.getBoundingClientRect();
-        return bottom > 0 && top < innerHeight;
+        const { top, bottom, left, right } = image.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
       });
       return shown.every(({ complete, naturalWidth }) => complete && naturalWidth > 0);
     }),
