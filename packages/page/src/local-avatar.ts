@@ -42,6 +42,8 @@ export class LocalAvatar {
   /** The avatar to which the direction of the camera was set. */
   #faced: number | undefined;
   #yaw = 0;
+  /** Whether the player has asked for no movement yet. */
+  #isIdle = true;
   #carriedYaw = 0;
 
   constructor(page: AvatarParts) {
@@ -84,6 +86,7 @@ export class LocalAvatar {
   /** Sets the camera to the direction of the avatar again, as soon as the avatar exists. */
   forget(): void {
     this.#faced = undefined;
+    this.#isIdle = true;
   }
 
   /** Sends the current input, if the camera's direction was set to the avatar's. */
@@ -91,6 +94,10 @@ export class LocalAvatar {
     const { view, inputs, camera, headset } = this.#page;
     if (view?.world.status !== "open" || view.world.avatarId !== this.#faced) return;
     Object.assign(this.#input, inputs.combine());
+    const { forward, right, jump } = this.#input;
+    // An avatar that has not arrived yet keeps the direction in which the world places it.
+    this.#isIdle &&= forward === 0 && right === 0 && !jump;
+    if (view.world.avatarId === undefined && this.#isIdle) return;
     this.#input.yaw = camera.yaw;
     headset?.updateInput(this.#input);
     view.world.input(this.#input);
