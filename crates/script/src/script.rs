@@ -142,7 +142,7 @@ impl Script {
         self.shared.times.clone()
     }
 
-    /// Returns the record of who wrote watched values.
+    /// Returns the record of the newest writers of watched values.
     pub(crate) fn writers(&self) -> Writers {
         self.shared.writers.clone()
     }

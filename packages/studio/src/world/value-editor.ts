@@ -16,7 +16,7 @@ export class ValueEditor {
   readonly #writer: WriterLine | undefined;
   #value: Value = null;
 
-  /** With `watch`, a button beside the value calls it. `writer` shows who wrote the value. */
+  /** With `watch`, a button beside the value calls it. `writer` shows the newest writer of the value. */
   constructor(
     name: string,
     save: SaveValue | undefined,
@@ -41,7 +41,7 @@ export class ValueEditor {
     );
   }
 
-  /** Shows who wrote the value that was read at a step. */
+  /** Shows the newest writer of the value that was read at a step. */
   showWriter(tick: number, writer: Writer | undefined | null): void {
     this.#writer?.show(tick, writer);
   }
@@ -136,7 +136,7 @@ export class ValueMap {
     }
   }
 
-  /** Shows who wrote each value that was read at a step. */
+  /** Shows the newest writer of each value that was read at a step. */
   showWriters(tick: number, writers: { readonly [name: string]: Writer } = {}): void {
     for (const [name, editor] of this.#editors) editor.showWriter(tick, writers[name]);
   }
