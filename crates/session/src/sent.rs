@@ -12,6 +12,8 @@ const REORDERING_MAX: u64 = 3;
 const MISSED_MAX: usize = 16;
 /// The path is assumed to reorder packets until this number of further packets was lost, none of which arrived late.
 const OVERTAKING_LOSSES: u32 = 64;
+/// Memory for twice this number of items is never freed.
+const SPARE_ITEMS: usize = 32;
 /// Maximum number of tracked packets. If there are more, the oldest is regarded as lost.
 const TRACKED_MAX: usize = 8_192;
 
@@ -55,6 +57,8 @@ pub(crate) struct SentPacket {
 pub(crate) struct SentPackets {
     packets: VecDeque<SentPacket>,
     items: VecDeque<Item>,
+    /// The largest number of items since the last call of [`shrink`](Self::shrink).
+    items_peak: usize,
     first: u64,
     items_first: u64,
     in_flight: u64,
@@ -134,9 +138,18 @@ impl SentPackets {
         self.items.push_back(item);
     }
 
+    /// Frees memory after a burst of messages. Keeps memory for twice the peak since the last call.
+    pub(crate) fn shrink(&mut self) {
+        let kept = 2 * (std::mem::replace(&mut self.items_peak, self.items.len()) + SPARE_ITEMS);
+        if self.items.capacity() > kept {
+            self.items.shrink_to(kept);
+        }
+    }
+
     /// Records the departure of the filled packet. The items of this packet are those that were pushed since the previous
     /// packet.
     pub(crate) fn push(&mut self, at: Time, bytes: usize, eliciting: bool) {
+        self.items_peak = self.items_peak.max(self.items.len());
         let pushed = self.items_first + self.items.len() as u64;
         let items_start = self
             .packets

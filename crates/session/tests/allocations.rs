@@ -150,6 +150,25 @@ fn keys_that_have_arrived_keep_no_memory_although_no_event_follows() {
 }
 
 #[test]
+fn keys_keep_no_memory_when_no_state_follows() {
+    let speak = |joined: &mut Joined| {
+        joined.ends[0].put_state(joined.now, 1, 1, &[7]).expect("there is room");
+        (0..50).for_each(|_| joined.step());
+    };
+    for loses_one_in in [0, 23] {
+        let mut joined = Joined::new(Carrier::DATAGRAMS, loses_one_in);
+        (0..100).for_each(|_| speak(&mut joined));
+        put_and_run(&mut joined, 1..20);
+        let more = measure(|| {
+            put_and_run(&mut joined, 20..420);
+            (0..400).for_each(|_| speak(&mut joined));
+        });
+        assert_eq!(joined.ends[1].stats().barriers_made, 1, "further barriers would be useless");
+        assert!(more.bytes_current < 24 * 1_024, "{} bytes for 400 keys", more.bytes_current);
+    }
+}
+
+#[test]
 fn many_keys_that_stay_the_same_are_not_forgotten() {
     let mut joined = Joined::new(Carrier::DATAGRAMS, 0);
     (0..100).for_each(|_| put_and_run(&mut joined, 1..200));

@@ -281,10 +281,10 @@ impl SentStates {
         self.overdue.clear();
     }
 
-    /// Whether a barrier may close the open interval so that its keys are forgotten: there are many, and all values have arrived.
-    /// The peer then releases the barrier at once.
-    pub(crate) fn can_be_forgotten(&self, known_keys_max: usize) -> bool {
-        self.keys_in_interval >= known_keys_max && self.unacknowledged == 0
+    /// Whether a barrier may close the open interval so that its keys are forgotten: there are at least `keys_min`, and all values
+    /// have arrived. The peer then releases the barrier at once.
+    pub(crate) fn can_be_forgotten(&self, keys_min: usize) -> bool {
+        self.keys_in_interval >= keys_min && self.unacknowledged == 0
     }
 
     /// Forgets all keys, after a barrier closed an interval whose values [have arrived](Self::can_be_forgotten).

@@ -32,6 +32,7 @@ impl Session {
         self.stats.bytes_received += bytes.len() as u64;
         if self.stats.packets_received.is_multiple_of(SHRINK_INTERVAL) {
             self.lanes.shrink();
+            self.recovery.sent.shrink();
         }
         let taken = match Packet::read(bytes) {
             Ok(Packet::Data(data)) => self.on_data(now, &data, bytes.len()),

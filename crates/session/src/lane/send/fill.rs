@@ -2,7 +2,9 @@
 
 use nowcast_queue::Key;
 
-use super::{FRAME_BYTES_MAX, Large, Retransmission, SendContext, SendLane, WAITING_BYTES, Waiting};
+use super::{
+    FRAME_BYTES_MAX, IDLE_KEYS_MIN, Large, Retransmission, SendContext, SendLane, WAITING_BYTES, Waiting,
+};
 
 impl SendLane {
     /// Puts as many messages into the packet as fit.
@@ -14,6 +16,7 @@ impl SendLane {
         if self.fill_overdue(context) {
             self.fill_in_order(context);
         }
+        self.forget_idle(context);
         let used = before - context.builder.room();
         // A packet with room for any whole message got none: the lane waits for credit or an arrival, not for room.
         self.is_stuck = used == 0 && before >= context.whole_max + FRAME_BYTES_MAX;
@@ -100,6 +103,15 @@ impl SendLane {
             }
         }
         true
+    }
+
+    /// Forgets the keys of states that have arrived, if no state left for a while. A barrier closes their interval.
+    fn forget_idle(&mut self, context: &mut SendContext<'_, '_>) {
+        let is_due =
+            std::mem::take(&mut self.is_idle) && self.queue.is_empty() && self.can_forget(IDLE_KEYS_MIN);
+        if is_due && self.bind_event(None, context) {
+            self.states.forget_arrived();
+        }
     }
 
     fn fill_in_order(&mut self, context: &mut SendContext<'_, '_>) {

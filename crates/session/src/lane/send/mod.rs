@@ -102,6 +102,10 @@ pub(crate) struct SendLane {
     next_id: u64,
     states: SentStates,
     next_stamp: u64,
+    /// `next_stamp` at the last call of [`shrink`](Self::shrink).
+    shrunk_stamp: u64,
+    /// Whether a barrier is due, because no state left for a while, and its keys can be forgotten.
+    is_idle: bool,
     /// The first stamp of the present round. A round lasts until all messages that waited at its beginning have left the queue.
     round: u64,
     /// The end of the queue at the beginning of the round.
@@ -137,6 +141,8 @@ impl SendLane {
             next_id: 0,
             states: SentStates::default(),
             next_stamp: 1,
+            shrunk_stamp: 1,
+            is_idle: false,
             round: 1,
             round_end: 0,
             events: VecDeque::new(),
@@ -230,7 +236,8 @@ impl SendLane {
         let waits = !self.queue.is_empty()
             || !self.deferred.is_empty()
             || !self.jobs.is_empty()
-            || !self.retransmissions.is_empty();
+            || !self.retransmissions.is_empty()
+            || self.is_idle;
         waits && !self.is_stuck && self.may_send(now)
     }
 
@@ -253,10 +260,18 @@ impl SendLane {
 
     /// Frees memory that only a burst of messages needed.
     pub(crate) fn shrink(&mut self) {
+        let is_quiet = std::mem::replace(&mut self.shrunk_stamp, self.next_stamp) == self.next_stamp;
+        self.is_idle = is_quiet && self.queue.is_empty() && self.can_forget(IDLE_KEYS_MIN);
         let peak = std::mem::replace(&mut self.waiting_peak, self.queue.len());
         self.queue.shrink_to(2 * peak);
         let interval = self.interval();
         self.states.shrink(interval);
+    }
+
+    /// Whether a barrier may close the open interval so that its keys are forgotten, if there are at least `keys_min`.
+    fn can_forget(&self, keys_min: usize) -> bool {
+        let keys_min = keys_min.min(self.config.known_keys_max);
+        self.deferred.is_empty() && self.states.can_be_forgotten(keys_min)
     }
 
     /// Adapts to a carrier with another packet size.
@@ -291,9 +306,7 @@ impl SendLane {
         // half of the window is left, so that credit keeps coming.
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
         // A known key costs nothing, and it must not wait for credit. So only a new key closes the interval of many others.
-        let forgets = newest.is_none()
-            && self.deferred.is_empty()
-            && self.states.can_be_forgotten(self.config.known_keys_max);
+        let forgets = newest.is_none() && self.can_forget(self.config.known_keys_max);
         if crowded || forgets {
             let is_closed = self.bind_event(None, context);
             if crowded && !is_closed {
@@ -463,6 +476,8 @@ fn event_length(head: EventHead, length: usize) -> usize {
 /// Maximum encoded size of the length field of a message, or of the total and index fields together, within the limits of this
 /// crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
+/// A lane that sends no states for a while forgets their keys if there are at least this many.
+const IDLE_KEYS_MIN: usize = 32;
 /// Maximum overhead of a frame in addition to its payload. If a packet has room for this and the longest whole message, any frame
 /// fits.
 const FRAME_BYTES_MAX: usize = 32;
