@@ -35,8 +35,8 @@ impl Room {
     /// action takes place where the walker was on the client.
     fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
         let Self { context, world, members, was_used, .. } = self;
-        let may_stride = world.world().scene().may_stride(id);
-        let Some(turn) = client.input().take(may_stride) else { return };
+        let turn = client.input().take(|| world.world().scene().may_stride(id));
+        let Some(turn) = turn else { return };
         let metrics = &context.rooms.metrics;
         let (number, input) = match turn {
             DueStep::Steps { number, input, first } => {

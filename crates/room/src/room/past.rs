@@ -237,7 +237,7 @@ impl Room {
     fn take_viewer_commands(&mut self, past: &mut Past) {
         for index in 0..self.members.seated.len() {
             let client = Arc::clone(&self.members.seated[index].client);
-            client.input().take(false);
+            client.input().take(|| false);
             for command in client.take_commands() {
                 match command {
                     PlayerCommand::Say { text } => self.run_past_command(past, &client, &text),

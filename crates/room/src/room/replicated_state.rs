@@ -23,8 +23,10 @@ pub struct ReplicatedState {
     /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, Player>,
+    /// The world's count of changes of players when `players` was last compared; `None` before the first time.
+    player_changes: Option<u64>,
     screens: Screens,
-    /// Whether an entity may have changed since its description was sent, although the step of its last change has not advanced.
+    /// Whether an entity or a player may have changed since it was sent, although the world's count of its changes has not advanced.
     is_stale: bool,
 }
 
@@ -169,7 +171,11 @@ impl ReplicatedState {
         let mut changes = Changes::default();
         let is_stale = std::mem::take(&mut self.is_stale);
         self.update_entities(world, dictionary, is_stale, &mut changes);
-        self.update_players(world.scene(), &mut changes);
+        let player_changes = Some(world.scene().player_changes());
+        if is_stale || self.player_changes != player_changes {
+            self.player_changes = player_changes;
+            self.update_players(world.scene(), &mut changes);
+        }
         self.screens.update(world.scene(), &mut changes);
         changes
     }

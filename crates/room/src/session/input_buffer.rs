@@ -235,8 +235,8 @@ impl InputBuffer {
     }
 
     /// Returns what the walker does in the next step of the world. Returns `None` before the client counted any step.
-    /// `may_stride` states whether the walker can take two steps in one step of the world.
-    pub(crate) fn take(&mut self, may_stride: bool) -> Option<DueStep> {
+    /// `may_stride` returns whether the walker can take two steps in one step of the world.
+    pub(crate) fn take(&mut self, may_stride: impl FnOnce() -> bool) -> Option<DueStep> {
         self.newest?;
         self.turns = self.turns.wrapping_add(1);
         let in_hand = apart(self.known, self.next);
@@ -255,7 +255,8 @@ impl InputBuffer {
         self.has_given_up = false;
         let has_spare = self.least.iter().all(|least| *least > RESERVE_STEPS);
         let is_due = self.turns.is_multiple_of(STRIDE_EVERY_STEPS);
-        let strides = may_stride && is_due && has_spare && self.owed > 0 && !rests && self.current.is_some();
+        let strides =
+            is_due && has_spare && self.owed > 0 && !rests && self.current.is_some() && may_stride();
         let first = strides.then(|| {
             self.owed -= 1;
             self.least = self.least.map(|least| least - 1);

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
-use futures_util::task::AtomicWaker;
 use nowcast_world::PlayerId;
+use parking_lot::Mutex;
 
 use super::latest_snapshot::LatestSnapshot;
 use super::step_update::StepUpdate;
@@ -64,12 +64,14 @@ pub struct DeliverySender {
 pub struct DeliveryReceiver {
     deliveries: Receiver<Delivery>,
     flags: Arc<Flags>,
+    /// The driver, as `flags` has it.
+    driver: Option<Waker>,
 }
 
 #[derive(Default)]
 struct Flags {
-    driver: AtomicWaker,
-    /// Whether the driver was woken since it last looked.
+    driver: Mutex<Option<Waker>>,
+    /// Whether there is something that the driver has not looked at. The driver was then woken.
     has_news: AtomicBool,
     waiting: AtomicUsize,
     /// A round of movement is due.
@@ -84,15 +86,16 @@ pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
     let flags = Arc::<Flags>::default();
     (
         DeliverySender { deliveries: sender, flags: Arc::clone(&flags) },
-        DeliveryReceiver { deliveries: receiver, flags },
+        DeliveryReceiver { deliveries: receiver, flags, driver: None },
     )
 }
 
 impl DeliverySender {
     /// Wakes the driver, which then reads what was sent before, up to the first delivery whose snapshot is not published yet.
     pub fn wake(&self) {
-        self.flags.has_news.store(true, Ordering::Release);
-        self.flags.driver.wake();
+        if !self.flags.has_news.swap(true, Ordering::AcqRel) {
+            self.flags.driver.lock().iter().for_each(Waker::wake_by_ref);
+        }
     }
 
     /// Sends a delivery. If too many deliveries wait, the client is closed.
@@ -124,9 +127,12 @@ impl DeliverySender {
 
 impl DeliveryReceiver {
     /// Returns whether the sender has woken the driver since the last call. `driver` is woken for what follows.
-    pub fn take_news(&self, driver: &Waker) -> bool {
-        self.flags.driver.register(driver);
-        self.flags.has_news.swap(false, Ordering::Acquire)
+    pub fn take_news(&mut self, driver: &Waker) -> bool {
+        if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
+            self.driver = Some(driver.clone());
+            self.flags.driver.lock().clone_from(&self.driver);
+        }
+        self.flags.has_news.swap(false, Ordering::AcqRel)
     }
 
     /// Returns the reason why the client's connection must end, if it must.
@@ -173,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_driver_is_woken_for_news_that_follow_its_look() {
-        let (sender, receiver) = outbox();
+        let (sender, mut receiver) = outbox();
         let wakes = Arc::<Wakes>::default();
         let waker = Waker::from(Arc::clone(&wakes));
         assert!(!receiver.take_news(&waker));

@@ -22,6 +22,11 @@ impl Scene {
         self.players.values()
     }
 
+    /// Returns the number of times that a player joined, left, or got another name or avatar. A snapshot does not store it.
+    pub fn player_changes(&self) -> u64 {
+        self.player_changes
+    }
+
     /// Returns one player.
     pub fn player(&self, id: PlayerId) -> Option<&Player> {
         self.players.get(&id)
@@ -57,6 +62,7 @@ impl Scene {
             }
         }
         self.change_player(player)?.avatar = Some(id);
+        self.player_changes += 1;
         if self.walkers.contains_key(&id) {
             // A player that was placed with a direction keeps it until the input changes.
             if turned {
@@ -93,6 +99,7 @@ impl Scene {
             walker.input = Input { yaw: walker.input.yaw, ..Input::default() };
         }
         self.change_player(player)?.avatar = Some(entity);
+        self.player_changes += 1;
         if let Some(walker) = self.walkers.get_mut(&entity) {
             walker.input = input;
         }
@@ -164,6 +171,7 @@ impl Scene {
             behind_ms: 0,
         };
         self.players.insert(id, player);
+        self.player_changes += 1;
         self.push_event(Event::Joined(id));
         Ok(())
     }
@@ -177,6 +185,7 @@ impl Scene {
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
         let owned = self.owned_by(id);
         let player = self.players.remove(&id);
+        self.player_changes += 1;
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
         self.forget_account(player.as_ref());
         let avatar = player.and_then(|player| player.avatar);
@@ -226,6 +235,7 @@ impl Scene {
         if player.name != name {
             player.name.clone_from(&name);
             let avatar = player.avatar;
+            self.player_changes += 1;
             if let Some(row) = avatar.and_then(|avatar| self.entities.row(avatar)) {
                 self.entities.changed_ticks[row] = self.next_tick();
             }

@@ -36,7 +36,7 @@ impl Play {
     }
 
     fn turn(&mut self) {
-        let Some(turn) = self.input_buffer.take(true) else { return };
+        let Some(turn) = self.input_buffer.take(|| true) else { return };
         self.turns.push(turn);
         match turn {
             DueStep::Steps { number, input, first } => {
@@ -202,7 +202,7 @@ fn no_client_walks_more_steps_than_time_passed_whatever_it_reports() {
                 let step = number.wrapping_sub(random.below(90));
                 input_buffer.receive(number, [at(step, controls)].into_iter());
             }
-            match input_buffer.take(true) {
+            match input_buffer.take(|| true) {
                 Some(DueStep::Steps { input: new, first, .. }) => {
                     walked += first.map_or(0, |first| u32::from(!is_standing(&first)));
                     input = new.unwrap_or(input);
@@ -276,7 +276,7 @@ fn a_clock_that_runs_too_fast_moves_no_walker_further_than_time_allows() {
                 .receive(now, [at(now, if now.is_multiple_of(2) { WALK } else { STAND })].into_iter())
                 .is_elsewhere,
         );
-        match input_buffer.take(true) {
+        match input_buffer.take(|| true) {
             Some(DueStep::Steps { first, .. }) => taken += 1 + u32::from(first.is_some()),
             turn => assert!(turn.is_some()),
         }
@@ -305,10 +305,10 @@ fn a_clock_that_jumps_does_no_harm() {
     let turned = Input { yaw: 1.0, ..STAND };
     assert!(input_buffer.receive(40_000, [at(40_000, turned)].into_iter()).is_elsewhere);
     for _ in 0..WAIT_STEPS {
-        input_buffer.take(false);
+        input_buffer.take(|| false);
     }
     assert_eq!(
-        input_buffer.take(false),
+        input_buffer.take(|| false),
         Some(DueStep::Steps { number: 40_000, input: Some(turned), first: None })
     );
 }
@@ -317,7 +317,7 @@ fn a_clock_that_jumps_does_no_harm() {
 fn the_first_step_taken_is_three_before_the_first_message_and_keeps_the_direction_of_the_walker() {
     let mut input_buffer = InputBuffer::default();
     input_buffer.receive(14, [at(14, WALK)].into_iter());
-    let taken: Vec<_> = (0..4).map(|_| input_buffer.take(false)).collect();
+    let taken: Vec<_> = (0..4).map(|_| input_buffer.take(|| false)).collect();
     let expected = [(11, None), (12, None), (13, None), (14, Some(WALK))];
     let expected = expected.map(|(number, input)| Some(DueStep::Steps { number, input, first: None }));
     assert_eq!(taken, expected);
@@ -327,7 +327,7 @@ fn the_first_step_taken_is_three_before_the_first_message_and_keeps_the_directio
 fn a_change_that_is_not_later_than_the_one_before_it_is_ignored() {
     let mut input_buffer = InputBuffer::default();
     input_buffer.receive(20, [at(18, WALK), at(17, STAND), at(18, STAND)].into_iter());
-    let inputs: Vec<_> = (0..4).filter_map(|_| input_buffer.take(false)).collect();
+    let inputs: Vec<_> = (0..4).filter_map(|_| input_buffer.take(|| false)).collect();
     let walks = DueStep::Steps { number: 18, input: Some(WALK), first: None };
     assert!(inputs.contains(&walks), "{inputs:?}");
     assert!(matches!(inputs.last(), Some(DueStep::Steps { number: 20, input: None, .. })), "{inputs:?}");
