@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,12 +15,11 @@ use nowcast_admission::{Entry, Now};
 use nowcast_session::packet::{Hello, Refuse};
 use nowcast_session::{CloseCode, ClosedBy, Config, Session};
 use tokio::sync::Notify;
-use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Permit, Permits};
-use sessions::{Call, Resumption, Sessions};
+use sessions::{Resumption, Resumptions, Sessions};
 
 use crate::carrier::{Carrier, CarrierLayer, Ended, Ending, retire};
 use crate::driver::{Application, DrivenSession, SessionOwner};
@@ -192,9 +191,8 @@ impl Inner {
         };
         match hello.resume.as_ref().map(|resume| resume.session) {
             Some(session) => {
-                let resumption = Box::new(Resumption { carrier, hello, packet });
-                if let Err(call) = self.sessions.resume(&session, resumption) {
-                    self.refuse_unknown(call);
+                if let Err(refused) = self.sessions.resume(&session, Resumption { carrier, hello, packet }) {
+                    self.refuse_unknown(*refused);
                 }
             }
             None => {
@@ -207,11 +205,9 @@ impl Inner {
     }
 
     /// Answers a carrier that wants to resume a session that does not exist.
-    fn refuse_unknown(&self, call: Call) {
-        if let Some(Resumption { carrier, hello, .. }) = call.map(|resumption| *resumption) {
-            self.permits.count(Counted::UnknownSession);
-            refuse(carrier, &hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
-        }
+    fn refuse_unknown(&self, Resumption { carrier, hello, .. }: Resumption) {
+        self.permits.count(Counted::UnknownSession);
+        refuse(carrier, &hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
     }
 
     /// Continues a session on another carrier, in the session's job.
@@ -260,16 +256,18 @@ impl Inner {
         let session = DrivenSession::accept(&self.session, carrier, packet);
         let id = session.protocol.identity().map(|resume| resume.session);
         let owner = self.serve.begin(entry, session);
-        let calls = id.map(|id| (id, self.sessions.insert(id)));
-        Some(Begun { owner, calls, inner: self, _permit: permit })
+        let resumptions = id.map(|id| (id, self.sessions.insert(id)));
+        Some(Begun { owner, resumptions, job: None, inner: self, _permit: permit })
     }
 }
 
 /// A session, from its begin to its end.
 struct Begun {
     owner: Box<dyn SessionOwner>,
-    /// The session's id, and the calls for it.
-    calls: Option<([u8; 8], Receiver<Call>)>,
+    /// The session's id, and its resumptions.
+    resumptions: Option<([u8; 8], Arc<Resumptions>)>,
+    /// The job that runs the session.
+    job: Option<Waker>,
     inner: Arc<Inner>,
     _permit: Permit,
 }
@@ -277,14 +275,15 @@ struct Begun {
 impl Begun {
     /// Runs the session until it is closed.
     async fn run(mut self) {
-        let Self { owner, calls, inner, .. } = &mut self;
+        let Self { owner, resumptions, job, inner, .. } = &mut self;
         poll_fn(|context| {
             let mut done = Poll::Pending;
             owner.lend(&mut |session, application| {
-                while let Some((_, calls)) = calls
-                    && let Poll::Ready(Some(call)) = calls.poll_recv(context)
-                {
-                    call.into_iter().for_each(|resumption| inner.resume(*resumption, session));
+                if let Some((_, resumptions)) = resumptions {
+                    if !job.as_ref().is_some_and(|job| job.will_wake(context.waker())) {
+                        resumptions.set_job(job.insert(context.waker().clone()));
+                    }
+                    resumptions.take().into_iter().for_each(|resumption| inner.resume(resumption, session));
                 }
                 if inner.is_closing.load(Ordering::SeqCst) && session.closed().is_none() {
                     session.close(CloseCode::GOING_AWAY.0, "the endpoint goes away");
@@ -309,10 +308,9 @@ impl Begun {
 /// Removes the session, also after a panic.
 impl Drop for Begun {
     fn drop(&mut self) {
-        if let Some((id, calls)) = &mut self.calls {
+        if let Some((id, resumptions)) = &self.resumptions {
             self.inner.sessions.remove(id);
-            calls.close();
-            std::iter::from_fn(|| calls.try_recv().ok()).for_each(|call| self.inner.refuse_unknown(call));
+            resumptions.close().into_iter().for_each(|resumption| self.inner.refuse_unknown(resumption));
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The open sessions by their ids, and the calls of other threads for them.
+//! The open sessions by their ids, and the resumptions that other threads ask for.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
 
 use bytes::Bytes;
 use nowcast_session::packet::Hello;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::carrier::Carrier;
 
-/// Maximum number of calls that wait for a session. A peer resumes its session with one carrier at a time.
-const CALLS_MAX: usize = 64;
+/// Maximum number of resumptions that wait for a session. A peer resumes its session with one carrier at a time.
+const WAITING_MAX: usize = 64;
 
 /// Sessions that can be resumed. Their permits limit their number.
 #[derive(Default)]
 pub(super) struct Sessions {
-    by_id: Mutex<HashMap<[u8; 8], Sender<Call>>>,
+    by_id: Mutex<HashMap<[u8; 8], Arc<Resumptions>>>,
 }
-
-/// A call for a session, which the session's job executes. `None` only gives the job a turn.
-pub(super) type Call = Option<Box<Resumption>>;
 
 /// A carrier on which a session continues, and its first packet.
 pub(super) struct Resumption {
@@ -28,20 +26,37 @@ pub(super) struct Resumption {
     pub(super) packet: Bytes,
 }
 
+/// The resumptions of one session, which the session's job executes.
+#[derive(Default)]
+pub(super) struct Resumptions {
+    /// Whether a resumption waits.
+    has_waiting: AtomicBool,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Vec<Resumption>,
+    /// The session's job.
+    job: Option<Waker>,
+    /// Whether the session is over.
+    is_closed: bool,
+}
+
 impl Sessions {
-    /// Adds a session. Returns the calls for it.
-    pub(super) fn insert(&self, id: [u8; 8]) -> Receiver<Call> {
-        let (sender, calls) = channel(CALLS_MAX);
-        self.lock().insert(id, sender);
-        calls
+    /// Adds a session. Returns its resumptions.
+    pub(super) fn insert(&self, id: [u8; 8]) -> Arc<Resumptions> {
+        let resumptions = Arc::<Resumptions>::default();
+        self.lock().insert(id, Arc::clone(&resumptions));
+        resumptions
     }
 
-    /// Resumes a session. Returns the resumption if there is no such session, or if too many calls wait for it.
-    pub(super) fn resume(&self, id: &[u8; 8], resumption: Box<Resumption>) -> Result<(), Call> {
+    /// Resumes a session. Returns the resumption if there is no such session, or if too many wait for it.
+    pub(super) fn resume(&self, id: &[u8; 8], resumption: Resumption) -> Result<(), Box<Resumption>> {
         let session = self.lock().get(id).cloned();
         match session {
-            Some(session) => session.try_send(Some(resumption)).map_err(|error| error.into_inner()),
-            None => Err(Some(resumption)),
+            Some(session) => session.add(resumption),
+            None => Err(Box::new(resumption)),
         }
     }
 
@@ -51,11 +66,53 @@ impl Sessions {
 
     /// Gives the jobs of all sessions a turn.
     pub(super) fn wake_all(&self) {
-        // A session that has ended needs no turn, and one for which many calls wait has a turn anyway.
-        self.lock().values().for_each(|session| _ = session.try_send(None));
+        self.lock().values().for_each(|session| session.lock().wake());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 8], Sender<Call>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 8], Arc<Resumptions>>> {
         self.by_id.lock().expect("no thread panics while holding the lock")
+    }
+}
+
+impl Resumptions {
+    fn add(&self, resumption: Resumption) -> Result<(), Box<Resumption>> {
+        let mut shared = self.lock();
+        if shared.is_closed || shared.waiting.len() == WAITING_MAX {
+            return Err(Box::new(resumption));
+        }
+        shared.waiting.push(resumption);
+        self.has_waiting.store(true, Ordering::Release);
+        shared.wake();
+        Ok(())
+    }
+
+    /// Sets the job that has a turn when a resumption waits.
+    pub(super) fn set_job(&self, job: &Waker) {
+        self.lock().job = Some(job.clone());
+    }
+
+    /// Takes the waiting resumptions, in order.
+    pub(super) fn take(&self) -> Vec<Resumption> {
+        match self.has_waiting.swap(false, Ordering::Acquire) {
+            true => std::mem::take(&mut self.lock().waiting),
+            false => Vec::new(),
+        }
+    }
+
+    /// Accepts no more resumptions. Returns those that wait.
+    pub(super) fn close(&self) -> Vec<Resumption> {
+        let mut shared = self.lock();
+        shared.is_closed = true;
+        std::mem::take(&mut shared.waiting)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().expect("no thread panics while holding the lock")
+    }
+}
+
+impl Shared {
+    fn wake(&self) {
+        self.job.iter().for_each(Waker::wake_by_ref);
     }
 }
