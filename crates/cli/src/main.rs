@@ -31,6 +31,10 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[cfg(all(feature = "mimalloc", unix))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A real-time engine for shared virtual worlds: newest state first, events never lost.
 #[derive(Parser)]
 #[command(name = "nowcast", version, propagate_version = true)]

@@ -14,7 +14,7 @@ const PYTHON_TOOLS: [&str; 4] =
     ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin>=1.9,<2", "wheel>=0.45,<1"];
 
 /// The features of the published program, as flags of cargo.
-pub(super) const FEATURES: [&str; 3] = ["--no-default-features", "--features", "cluster"];
+pub(crate) const FEATURES: [&str; 3] = ["--no-default-features", "--features", "cluster,mimalloc"];
 
 /// A platform for which the program is published.
 pub(super) struct Target {
