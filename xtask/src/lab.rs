@@ -1,7 +1,10 @@
 //! `cargo xtask lab` builds the instruments of `lab/`, which is a workspace of its own, and runs them.
 
+use std::path::Path;
+
 use anyhow::bail;
 
+use crate::publish::program::FEATURES;
 use crate::{client, decoy, serve, step, tools};
 
 /// Instruments that neither start a server nor run JavaScript.
@@ -17,20 +20,34 @@ pub(crate) fn run(args: &serve::Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     let words: Vec<&str> = args.rest.iter().map(String::as_str).collect();
     let asks_for_help = |word: &&str| ["-h", "--help", "help"].contains(word);
+    let target = step::target_dir();
+    let mut env = Vec::new();
     let is_alone = words.first().is_none_or(|first| ALONE.contains(first)) || words.iter().any(asks_for_help);
     if !is_alone {
         client::build()?;
         client::build_sdk()?;
         install_packages()?;
-        build_server(&["--release"])?;
+        match words[0] {
+            "load" => env.push(("NOWCAST_BIN", build_published(&target)?)),
+            _ => build_server(&["--release"])?,
+        }
     }
-    let target = step::target_dir();
     step::run(
         &[&["cargo", "build", "--release", "--target-dir", &target.to_string_lossy()], &MANIFEST[..]]
             .concat(),
     )?;
     let program = target.join("release/nowcast-lab").to_string_lossy().into_owned();
-    step::run(&[&[&*program], &words[..]].concat())
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    step::run_with_env(&[&[&*program], &words[..]].concat(), &env)
+}
+
+/// Builds the program as it is published, but with the names of its functions, which a profile shows. Returns its path.
+fn build_published(target: &Path) -> anyhow::Result<String> {
+    let named =
+        ["--config", "profile.dist.strip='none'", "--config", "profile.dist.debug='line-tables-only'"];
+    let build = ["cargo", "build", "--profile", "dist", "--package", "nowcast-cli"];
+    step::run(&[&build[..], &FEATURES, &named].concat())?;
+    Ok(target.join("dist/nowcast").to_string_lossy().into_owned())
 }
 
 /// Builds the program that instruments start, with the fail points at which `lab crash` kills it.
