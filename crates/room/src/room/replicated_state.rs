@@ -23,10 +23,10 @@ pub struct ReplicatedState {
     /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, Player>,
-    /// The world's count of changes of players when `players` was last compared; `None` before the first time.
-    player_changes: Option<u64>,
+    /// The world's version of its players when `players` was last compared; `None` before the first time.
+    players_version: Option<Arc<()>>,
     screens: Screens,
-    /// Whether an entity or a player may have changed since it was sent, although the world's count of its changes has not advanced.
+    /// Whether an entity may have changed since its description was sent, although the step of its last change has not advanced.
     is_stale: bool,
 }
 
@@ -171,9 +171,9 @@ impl ReplicatedState {
         let mut changes = Changes::default();
         let is_stale = std::mem::take(&mut self.is_stale);
         self.update_entities(world, dictionary, is_stale, &mut changes);
-        let player_changes = Some(world.scene().player_changes());
-        if is_stale || self.player_changes != player_changes {
-            self.player_changes = player_changes;
+        let version = world.scene().players_version();
+        if !self.players_version.as_ref().is_some_and(|known| Arc::ptr_eq(known, version)) {
+            self.players_version = Some(Arc::clone(version));
             self.update_players(world.scene(), &mut changes);
         }
         self.screens.update(world.scene(), &mut changes);

@@ -175,7 +175,7 @@ impl Scene {
                 self.entities.row(**child).is_some_and(|row| self.entities.owners[row] == Some(player.id))
             };
             player.avatar = seated.iter().find(is_theirs).copied();
-            self.player_changes += 1;
+            self.players_version = Arc::default();
         }
         self.push_event(Event::Despawned(id));
         seated.into_iter().try_for_each(|walker| self.set_parent(walker, None))?;

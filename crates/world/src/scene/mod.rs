@@ -112,8 +112,8 @@ pub struct Scene {
     /// The positions that the rules have set in the last steps.
     pub(crate) jumps: jumps::Jumps,
     pub(crate) players: BTreeMap<PlayerId, Player>,
-    /// See [`Self::player_changes`].
-    pub(crate) player_changes: u64,
+    /// See [`Self::players_version`].
+    pub(crate) players_version: Arc<()>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,
     pub(crate) state_bytes: usize,
@@ -168,7 +168,7 @@ impl Scene {
             paths: BTreeMap::new(),
             jumps: jumps::Jumps::default(),
             players: BTreeMap::new(),
-            player_changes: 0,
+            players_version: Arc::default(),
             timers: Timers::default(),
             state: BTreeMap::new(),
             state_bytes: 0,

@@ -1,5 +1,7 @@
 //! Players and their avatars.
 
+use std::sync::Arc;
+
 use nowcast_wire::Value;
 
 use super::stored_bytes::named_bytes;
@@ -22,9 +24,10 @@ impl Scene {
         self.players.values()
     }
 
-    /// Returns the number of times that a player joined, left, or got another name or avatar. A snapshot does not store it.
-    pub fn player_changes(&self) -> u64 {
-        self.player_changes
+    /// Returns a value that is another one, by [`Arc::ptr_eq`], after a player joined, left, or got another name or avatar, and in
+    /// each restored world.
+    pub fn players_version(&self) -> &Arc<()> {
+        &self.players_version
     }
 
     /// Returns one player.
@@ -62,7 +65,7 @@ impl Scene {
             }
         }
         self.change_player(player)?.avatar = Some(id);
-        self.player_changes += 1;
+        self.players_version = Arc::default();
         if self.walkers.contains_key(&id) {
             // A player that was placed with a direction keeps it until the input changes.
             if turned {
@@ -99,7 +102,7 @@ impl Scene {
             walker.input = Input { yaw: walker.input.yaw, ..Input::default() };
         }
         self.change_player(player)?.avatar = Some(entity);
-        self.player_changes += 1;
+        self.players_version = Arc::default();
         if let Some(walker) = self.walkers.get_mut(&entity) {
             walker.input = input;
         }
@@ -171,7 +174,7 @@ impl Scene {
             behind_ms: 0,
         };
         self.players.insert(id, player);
-        self.player_changes += 1;
+        self.players_version = Arc::default();
         self.push_event(Event::Joined(id));
         Ok(())
     }
@@ -185,7 +188,7 @@ impl Scene {
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
         let owned = self.owned_by(id);
         let player = self.players.remove(&id);
-        self.player_changes += 1;
+        self.players_version = Arc::default();
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
         self.forget_account(player.as_ref());
         let avatar = player.and_then(|player| player.avatar);
@@ -235,7 +238,7 @@ impl Scene {
         if player.name != name {
             player.name.clone_from(&name);
             let avatar = player.avatar;
-            self.player_changes += 1;
+            self.players_version = Arc::default();
             if let Some(row) = avatar.and_then(|avatar| self.entities.row(avatar)) {
                 self.entities.changed_ticks[row] = self.next_tick();
             }

@@ -222,6 +222,8 @@ enum Deed {
     Leave(prop::sample::Index),
     Rename(prop::sample::Index),
     Step,
+    /// The world continues from its own snapshot, as when it is recorded.
+    Settle,
     /// New rules are loaded, and the current world is kept for a rollback.
     Redefine,
     /// The rules and the world are rolled back. Players who joined stay, and players who left stay away.
@@ -234,6 +236,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         1 => any::<prop::sample::Index>().prop_map(Deed::Leave),
         1 => any::<prop::sample::Index>().prop_map(Deed::Rename),
         8 => Just(Deed::Step),
+        1 => Just(Deed::Settle),
         1 => Just(Deed::Redefine),
         1 => Just(Deed::TakeBack),
     ];
@@ -296,6 +299,7 @@ impl Room {
                 let name = format!("since {}", self.world.tick());
                 self.apply(Command::Rename { player, name });
             }
+            Deed::Settle => self.world.settle(),
             Deed::Redefine => {
                 self.world.apply_waiting();
                 let bytes = self.world.snapshot();
