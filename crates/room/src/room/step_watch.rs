@@ -29,6 +29,9 @@ const SLOW_PART: u32 = 10;
 /// Opening a room may take this many times the limit of a step, because it replays the journal since the last snapshot.
 pub(super) const OPENING_FACTOR: u32 = 6;
 
+/// If the watching thread is later than its next look by more than this, the process or its machine was stopped, or is very busy.
+const STANDSTILL_MIN: Duration = Duration::from_secs(1);
+
 /// The activity of a room's thread.
 #[derive(Default)]
 struct Activity {
@@ -91,6 +94,13 @@ impl StepWatch {
         (elapsed + slow).checked_sub(step_max * factor)
     }
 
+    /// Does not count a standstill as a part of the current step.
+    fn leave_out(&self, stood: Duration) {
+        if let Some((since, _)) = &mut self.activity.lock().busy {
+            *since = (*since + stood).min(Instant::now());
+        }
+    }
+
     /// Abandons the thread, unless its step has ended in the meantime. Returns whether it abandoned the thread.
     fn abandon(&self) -> bool {
         let mut activity = self.activity.lock();
@@ -122,9 +132,16 @@ pub(super) fn watch(
 
 fn look(name: &str, watched: &Weak<StepWatch>, lobby: &Arc<Lobby>, rooms: &Rooms) {
     let step = rooms.config.step;
+    let pause = (step / 20).clamp(Duration::from_millis(5), Duration::from_millis(100));
+    let mut looked_at = Instant::now();
     loop {
-        thread::sleep((step / 20).clamp(Duration::from_millis(5), Duration::from_millis(100)));
+        thread::sleep(pause);
         let Some(watch) = watched.upgrade() else { return };
+        let stood = looked_at.elapsed().saturating_sub(pause);
+        looked_at = Instant::now();
+        if stood > STANDSTILL_MIN {
+            watch.leave_out(stood);
+        }
         let step_max = if rooms.is_stopping() { step.min(STEP_AT_SHUTDOWN) } else { step };
         let Some(over) = watch.overtime(step_max) else { continue };
         if !watch.stop.is_set() {
@@ -143,5 +160,22 @@ fn look(name: &str, watched: &Weak<StepWatch>, lobby: &Arc<Lobby>, rooms: &Rooms
             rooms.metrics.end_room("abandoned");
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_which_the_process_stood_still_does_not_count_as_a_part_of_the_step() {
+        let watch = StepWatch::default();
+        let step_max = Duration::from_secs(60);
+        watch.enter(1);
+        watch.activity.lock().busy = Instant::now().checked_sub(2 * step_max).map(|since| (since, 1));
+        assert!(watch.overtime(step_max).is_some());
+        watch.leave_out(2 * step_max);
+        assert!(watch.overtime(step_max).is_none(), "the step begins after the standstill");
+        assert!(watch.leave(step_max));
     }
 }
