@@ -138,7 +138,7 @@ impl SentPackets {
         self.items.push_back(item);
     }
 
-    /// Frees memory after a burst of messages. Keeps memory for twice the peak since the last call.
+    /// Frees the memory of items after a burst of messages. Keeps memory for twice the peak since the last call.
     pub(crate) fn shrink(&mut self) {
         let kept = 2 * (std::mem::replace(&mut self.items_peak, self.items.len()) + SPARE_ITEMS);
         if self.items.capacity() > kept {

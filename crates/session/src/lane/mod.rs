@@ -24,7 +24,8 @@ pub struct LaneConfig {
     /// message uses [`WAITING_BYTES`] and its payload, but at most a quarter of the budget.
     pub event_bytes_max: usize,
     /// If this number of keys was sent since the last event, and all values have arrived, the lane forgets the keys before it sends a
-    /// new one. A lane that sends no states forgets fewer keys, too (`spec/SESSION.md`, section 10, "Memory").
+    /// new one. A lane that has sent no state for a while forgets its keys even if there are fewer (`spec/SESSION.md`,
+    /// section 10, "Memory").
     pub known_keys_max: usize,
     /// Maximum average rate of a bulk lane; `None` for other lanes.
     pub bytes_per_second_max: Option<u32>,

@@ -2,9 +2,7 @@
 
 use nowcast_queue::Key;
 
-use super::{
-    FRAME_BYTES_MAX, IDLE_KEYS_MIN, Large, Retransmission, SendContext, SendLane, WAITING_BYTES, Waiting,
-};
+use super::{FRAME_BYTES_MAX, Large, Retransmission, SendContext, SendLane, WAITING_BYTES, Waiting};
 
 impl SendLane {
     /// Puts as many messages into the packet as fit.
@@ -105,10 +103,9 @@ impl SendLane {
         true
     }
 
-    /// Forgets the keys of states that have arrived, if no state left for a while. A barrier closes their interval.
+    /// Forgets the lane's keys if no state has been sent for a while. A barrier closes their interval.
     fn forget_idle(&mut self, context: &mut SendContext<'_, '_>) {
-        let is_due =
-            std::mem::take(&mut self.is_idle) && self.queue.is_empty() && self.can_forget(IDLE_KEYS_MIN);
+        let is_due = std::mem::take(&mut self.is_idle) && self.can_forget_idle();
         if is_due && self.bind_event(None, context) {
             self.states.forget_arrived();
         }

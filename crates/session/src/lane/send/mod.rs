@@ -104,7 +104,7 @@ pub(crate) struct SendLane {
     next_stamp: u64,
     /// `next_stamp` at the last call of [`shrink`](Self::shrink).
     shrunk_stamp: u64,
-    /// Whether a barrier is due, because no state left for a while, and its keys can be forgotten.
+    /// Whether a barrier is due: no state has been sent for a while, and the lane's keys can be forgotten.
     is_idle: bool,
     /// The first stamp of the present round. A round lasts until all messages that waited at its beginning have left the queue.
     round: u64,
@@ -261,7 +261,7 @@ impl SendLane {
     /// Frees memory that only a burst of messages needed.
     pub(crate) fn shrink(&mut self) {
         let is_quiet = std::mem::replace(&mut self.shrunk_stamp, self.next_stamp) == self.next_stamp;
-        self.is_idle = is_quiet && self.queue.is_empty() && self.can_forget(IDLE_KEYS_MIN);
+        self.is_idle = is_quiet && self.can_forget_idle();
         let peak = std::mem::replace(&mut self.waiting_peak, self.queue.len());
         self.queue.shrink_to(2 * peak);
         let interval = self.interval();
@@ -270,8 +270,14 @@ impl SendLane {
 
     /// Whether a barrier may close the open interval so that its keys are forgotten, if there are at least `keys_min`.
     fn can_forget(&self, keys_min: usize) -> bool {
-        let keys_min = keys_min.min(self.config.known_keys_max);
+        let keys_min = keys_min.min(self.config.known_keys_max).max(1);
         self.deferred.is_empty() && self.states.can_be_forgotten(keys_min)
+    }
+
+    /// Whether a lane that sends no states may forget its keys. Their next values cost credit, so the peer must have consumed all
+    /// earlier intervals. A peer that consumes nothing still gets new values of known keys.
+    fn can_forget_idle(&self) -> bool {
+        self.queue.is_empty() && self.costs.is_empty() && self.can_forget(IDLE_KEYS_MIN)
     }
 
     /// Adapts to a carrier with another packet size.
@@ -476,7 +482,7 @@ fn event_length(head: EventHead, length: usize) -> usize {
 /// Maximum encoded size of the length field of a message, or of the total and index fields together, within the limits of this
 /// crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
-/// A lane that sends no states for a while forgets their keys if there are at least this many.
+/// A lane that has sent no state for a while forgets its keys if there are at least this many.
 const IDLE_KEYS_MIN: usize = 32;
 /// Maximum overhead of a frame in addition to its payload. If a packet has room for this and the longest whole message, any frame
 /// fits.
