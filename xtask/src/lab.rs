@@ -10,6 +10,8 @@ use crate::{client, decoy, serve, step, tools};
 /// Instruments that neither start a server nor run JavaScript.
 const ALONE: [&str; 8] = ["freshness", "ipc", "lag", "latency", "link", "script", "soak", "store"];
 const MANIFEST: [&str; 2] = ["--manifest-path", "lab/Cargo.toml"];
+/// Names the program that the instruments start.
+const PROGRAM: &str = "NOWCAST_BIN";
 const FOLDER: &str = "lab/javascript";
 
 /// Builds the instruments and runs one. The arguments are those of the program `nowcast-lab`.
@@ -28,7 +30,8 @@ pub(crate) fn run(args: &serve::Args) -> anyhow::Result<()> {
         client::build_sdk()?;
         install_packages()?;
         match words[0] {
-            "load" => env.push(("NOWCAST_BIN", build_published(&target)?)),
+            "load" if std::env::var_os(PROGRAM).is_some() => {}
+            "load" => env.push((PROGRAM, build_published(&target)?)),
             _ => build_server(&["--release"])?,
         }
     }
@@ -81,7 +84,7 @@ pub(crate) fn test(env: &[(&str, &str)]) -> anyhow::Result<()> {
     step::run(&["npx", "--no", "--", "tsc", "-p", &types])?;
     build_server(&[])?;
     let program = step::target_dir().join("debug/nowcast").to_string_lossy().into_owned();
-    let env = [&[("NOWCAST_BIN", &*program)], env].concat();
+    let env = [&[(PROGRAM, &*program)], env].concat();
     let line = [&["cargo", "test", "--no-fail-fast"], &shared[..]].concat();
     decoy::run_tests(&env, |env| step::run_with_env(&line, env))?;
     decoy::run_tests(&env, |env| {

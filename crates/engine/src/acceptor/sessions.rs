@@ -29,7 +29,7 @@ pub(super) struct Resumption {
 /// The resumptions of one session, which the session's job executes.
 #[derive(Default)]
 pub(super) struct Resumptions {
-    /// Whether a resumption waits.
+    /// Whether a resumption may wait.
     has_waiting: AtomicBool,
     shared: Mutex<Shared>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Resumptions {
 #[derive(Default)]
 struct Shared {
     waiting: Vec<Resumption>,
-    /// The session's job.
+    /// Wakes the session's job.
     job: Option<Waker>,
     /// Whether the session is over.
     is_closed: bool,
@@ -102,7 +102,7 @@ impl Resumptions {
     /// Accepts no more resumptions. Returns those that wait.
     pub(super) fn close(&self) -> Vec<Resumption> {
         let mut shared = self.lock();
-        shared.is_closed = true;
+        (shared.is_closed, shared.job) = (true, None);
         std::mem::take(&mut shared.waiting)
     }
 

@@ -71,7 +71,7 @@ pub struct DeliveryReceiver {
 #[derive(Default)]
 struct Flags {
     driver: Mutex<Option<Waker>>,
-    /// Whether there is something that the driver has not looked at. The driver was then woken.
+    /// Whether [`DeliverySender::wake`] was called since the driver last looked. Only the call that sets it wakes the driver.
     has_news: AtomicBool,
     waiting: AtomicUsize,
     /// A round of movement is due.
@@ -126,7 +126,8 @@ impl DeliverySender {
 }
 
 impl DeliveryReceiver {
-    /// Returns whether the sender has woken the driver since the last call. `driver` is woken for what follows.
+    /// Returns whether the sender has woken the driver since the last call. `driver` is woken for what follows, but only once until
+    /// the next call. So a driver that was woken must call this.
     pub fn take_news(&mut self, driver: &Waker) -> bool {
         if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
             self.driver = Some(driver.clone());

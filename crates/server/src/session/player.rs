@@ -110,14 +110,15 @@ impl Player {
             let round_trip = session.protocol.gauges().round_trip;
             self.intake.check_input_timeout(session.silence(), round_trip, is_interrupted);
         }
-        if is_due || self.sink.figures.take_request() {
-            self.sink.figures.note_session(session);
-        }
         if session.closed().is_none()
             && let Some(closing) = self.replicator.turn(session, context.waker())?
         {
             session.close_after_delivery(closing.session_code(), &closing.reason());
             self.asked_to_leave.get_or_insert(closing);
+        }
+        // A request comes before its wake-up, which the replicator has just taken.
+        if is_due || self.sink.figures.take_request() {
+            self.sink.figures.note_session(session);
         }
         Ok(())
     }
