@@ -71,7 +71,7 @@ impl Stage {
             data = rest;
             let key = match choice {
                 0..=0x7f => None,
-                0x80..=0x8f => Some(Key::state(u64::from(choice & 0xf))),
+                0x80..=0x8f => Some(Key::state(1 + u64::from(choice & 0xf))),
                 _ => Some(Key::state((1 << 32) + u64::from(choice & 0xf))),
             };
             silence += Duration::from_millis(u64::from(*choice));
