@@ -29,7 +29,7 @@ const SLOW_PART: u32 = 10;
 /// Opening a room may take this many times the limit of a step, because it replays the journal since the last snapshot.
 pub(super) const OPENING_FACTOR: u32 = 6;
 
-/// If the watching thread is later than its next look by more than this, the process or its machine was stopped, or is very busy.
+/// If the watching thread wakes later than it asked for by more than this, the process or its machine was stopped, or is very busy.
 const STANDSTILL_MIN: Duration = Duration::from_secs(1);
 
 /// The activity of a room's thread.

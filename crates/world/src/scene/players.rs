@@ -24,8 +24,8 @@ impl Scene {
         self.players.values()
     }
 
-    /// Returns a value that is another one, by [`Arc::ptr_eq`], after a player joined, left, or got another name or avatar, and in
-    /// each restored world.
+    /// Returns a token that is replaced when a player joins, leaves, or gets another name or avatar. Each restored world has a new
+    /// token, too. Compare tokens by [`Arc::ptr_eq`].
     pub fn players_version(&self) -> &Arc<()> {
         &self.players_version
     }

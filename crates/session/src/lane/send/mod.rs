@@ -274,8 +274,8 @@ impl SendLane {
         self.deferred.is_empty() && self.states.can_be_forgotten(keys_min)
     }
 
-    /// Whether a lane that sends no states may forget its keys. Their next values cost credit, so the peer must have consumed all
-    /// earlier intervals. A peer that consumes nothing still gets new values of known keys.
+    /// Whether a lane that sends no states may forget its keys. Values of forgotten keys cost credit again, so the peer must have
+    /// consumed all earlier intervals. Values of known keys need no credit, and reach a peer that consumes nothing.
     fn can_forget_idle(&self) -> bool {
         self.queue.is_empty() && self.costs.is_empty() && self.can_forget(IDLE_KEYS_MIN)
     }
