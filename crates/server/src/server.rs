@@ -155,7 +155,7 @@ impl Server {
                 services: open,
                 documents,
                 studio,
-                _watchers: watchers,
+                watchers,
             }
         });
         let directory = Arc::new(admission::Rooms { shared: Arc::clone(&shared), moved: None });

@@ -1,5 +1,6 @@
 //! State shared by all requests.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -34,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) documents: Option<DocumentFiles>,
     /// The state of the studio.
     pub(crate) studio: Studio,
-    /// The watchers of the folders of worlds.
-    pub(crate) _watchers: Vec<FolderWatch>,
+    /// The watchers of the folders of worlds, by the name of the world.
+    pub(crate) watchers: HashMap<String, FolderWatch>,
 }
 
 /// State for sessions, shared by all requests.

@@ -78,6 +78,13 @@ struct Found {
     fault: Option<String>,
 }
 
+impl Found {
+    /// Whether the folder has this contents, which load.
+    fn is(&self, sources: &Sources, assets: &Assets) -> bool {
+        self.fault.is_none() && *sources == self.good && *assets == self.assets
+    }
+}
+
 /// A change in the folder of a room's world.
 pub(crate) enum Change {
     /// A version that loads, with its asset files. The rules or the asset files may be unchanged.
@@ -288,19 +295,20 @@ impl ScriptVersions {
     /// version that loads, or the problem of a version that does not load. Returns `None` if nothing changed. Blocks while
     /// the version loads.
     pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
+        if let Ok((sources, assets)) = &read
+            && self.found.lock().is(sources, assets)
+        {
+            return None;
+        }
         // The version is loaded without the lock, because loading may take long or never finish.
         let loaded = read.and_then(|(sources, assets)| {
             let loaded = load(&sources, &assets, None)?;
             Ok((sources, assets, loaded))
         });
         let mut found = self.found.lock();
-        let is_known = match &loaded {
-            Ok((sources, assets, _)) => {
-                found.fault.is_none() && *sources == found.good && *assets == found.assets
-            }
-            Err(fault) => found.fault.as_ref() == Some(fault),
-        };
-        if is_known {
+        if let Err(fault) = &loaded
+            && found.fault.as_ref() == Some(fault)
+        {
             return None;
         }
         let outcome = loaded.as_ref().map(|(sources, ..)| sources.hash()).map_err(Clone::clone);

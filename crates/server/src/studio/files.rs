@@ -102,6 +102,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &s
                     let target = format!("worlds/{world}/files/{path}");
                     let removed = async move {
                         blocking(move || files.remove(&path, &expected)).await?;
+                        put_in_force(shared, world).await;
                         ok(json!({ "ok": true }))
                     };
                     audited(shared, request, "remove_file", target, Json::Null, removed).await
@@ -165,6 +166,7 @@ async fn put(
     let saved = async move {
         let written = path.clone();
         let (revision, created) = blocking(move || files.write(&written, &text, &expected)).await?;
+        put_in_force(shared, world).await;
         ok(json!({ "path": path, "revision": revision, "created": created }))
     };
     audited(shared, request, "save_file", target, detail, saved).await
@@ -193,6 +195,7 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
         .collect();
     let saved = async move {
         let written = blocking(move || folder.write_all(&texts)).await?;
+        put_in_force(shared, world).await;
         let files: Vec<Json> = paths
             .iter()
             .zip(written)
@@ -201,6 +204,13 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
         ok(json!({ "files": files }))
     };
     audited(shared, request, "save_files", target, detail, saved).await
+}
+
+/// Waits until written files are in force, or are found not to load. So a replay right after a save uses what was saved.
+async fn put_in_force(shared: &Shared, world: &str) {
+    if let Some(watch) = shared.watchers.get(world) {
+        watch.read_now().await;
+    }
 }
 
 /// Reads the revision that the author edited from the headers.

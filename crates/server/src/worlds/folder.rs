@@ -16,6 +16,7 @@ use nowcast_script::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::oneshot;
 use tracing::{debug, warn};
 
 use super::WorldError;
@@ -280,6 +281,27 @@ fn io(path: &Path, error: &std::io::Error) -> FolderError {
 /// Watches a folder until the value is dropped.
 pub(crate) struct FolderWatch {
     _alive: Arc<()>,
+    news: Sender<News>,
+}
+
+impl FolderWatch {
+    /// Reads the folder without waiting for a report of the system. Returns once the current contents are in force, or are
+    /// found not to load.
+    pub(crate) async fn read_now(&self) {
+        let (read, done) = oneshot::channel();
+        // The thread has ended if the watch could not be kept, and a later start reads the folder.
+        if self.news.send(News::ReadNow(read)).is_ok() {
+            let _ = done.await;
+        }
+    }
+}
+
+/// A reason to read a folder.
+enum News {
+    /// The system reports a change. `is_of_root` states whether it concerns the folder itself.
+    Change { is_of_root: bool },
+    /// Somebody waits until the current contents are read.
+    ReadNow(oneshot::Sender<()>),
 }
 
 /// Calls `changed` on a separate thread after the folder changed, once no further changes follow. The watch ends when the
@@ -300,7 +322,7 @@ fn watch_by(
 ) -> Result<FolderWatch, WorldError> {
     let refused = |cause: String| WorldError::Watch { folder: folder.to_owned(), cause };
     let (sender, receiver) = channel();
-    let on_event = OnEvent { place: Arc::default(), sender };
+    let on_event = OnEvent { place: Arc::default(), sender: sender.clone() };
     // Links to folders are not followed when the world is read, so they need not be watched.
     let config = notify::Config::default().with_follow_symlinks(false).with_poll_interval(LOOK);
     let by_system = by_system(on_event.clone(), config)
@@ -322,14 +344,14 @@ fn watch_by(
         .name("world watch".to_owned())
         .spawn(move || settle(&receiver, watched, &is_wanted, changed))
         .map_err(|error| refused(error.to_string()))?;
-    Ok(FolderWatch { _alive: alive })
+    Ok(FolderWatch { _alive: alive, news: sender })
 }
 
 /// Receives the events of a folder.
 #[derive(Clone)]
 struct OnEvent {
     place: Arc<Mutex<PathBuf>>,
-    sender: Sender<IsOfRoot>,
+    sender: Sender<News>,
 }
 
 impl EventHandler for OnEvent {
@@ -345,7 +367,7 @@ impl EventHandler for OnEvent {
             may_end_watch && event.paths.contains(&self.place.lock())
         });
         // The thread that receives the events may have ended.
-        let _ = self.sender.send(is_of_root);
+        let _ = self.sender.send(News::Change { is_of_root });
     }
 }
 
@@ -414,38 +436,35 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
     metadata.is_dir().then_some((0, 0))
 }
 
-/// Whether a change concerns the folder itself.
-type IsOfRoot = bool;
-
-fn settle(
-    changes: &Receiver<IsOfRoot>,
-    mut watched: Watched,
-    is_wanted: &Weak<()>,
-    mut changed: impl FnMut(),
-) {
+fn settle(news: &Receiver<News>, mut watched: Watched, is_wanted: &Weak<()>, mut changed: impl FnMut()) {
     while is_wanted.strong_count() > 0 {
-        match changes.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => {
-                if watched.look() {
-                    changed();
-                }
-            }
-            Ok(mut is_of_root) => {
-                for _ in 0..SETTLES_MAX {
-                    match changes.recv_timeout(SETTLE) {
-                        Ok(also) => is_of_root |= also,
-                        Err(RecvTimeoutError::Timeout) => break,
-                        Err(RecvTimeoutError::Disconnected) => return,
-                    }
-                }
-                if is_of_root {
-                    // A new folder may have the inode number of the removed one.
-                    watched.identity = None;
-                }
-                watched.look();
+        let mut next = news.recv_timeout(LOOK);
+        if matches!(next, Err(RecvTimeoutError::Timeout)) {
+            if watched.look() {
                 changed();
             }
+            continue;
+        }
+        let mut waiting = None;
+        for _ in 0..SETTLES_MAX {
+            match next {
+                // A new folder may have the inode number of the removed one.
+                Ok(News::Change { is_of_root: true }) => watched.identity = None,
+                Ok(News::Change { is_of_root: false }) => {}
+                Ok(News::ReadNow(read)) => {
+                    waiting = Some(read);
+                    break;
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            next = news.recv_timeout(SETTLE);
+        }
+        watched.look();
+        changed();
+        if let Some(read) = waiting {
+            // Whoever waited may have left.
+            let _ = read.send(());
         }
     }
 }

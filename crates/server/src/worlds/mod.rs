@@ -9,6 +9,7 @@ use folder::watch;
 pub use folder::{FolderError, read_assets, read_world};
 pub use nowcast_room::MakeWorld;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,13 +101,13 @@ impl From<OfferError> for WorldError {
     }
 }
 
-/// Offers the worlds of a configuration. Their folders are watched while the returned watchers exist.
+/// Offers the worlds of a configuration. Their folders are watched while the returned watchers, by name of the world, exist.
 ///
 /// # Errors
 /// Fails if a world cannot be offered, or if the configuration has no world.
-pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, Vec<FolderWatch>), WorldError> {
+pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, HashMap<String, FolderWatch>), WorldError> {
     let mut catalogue = Catalogue::default();
-    let mut watchers = Vec::new();
+    let mut watchers = HashMap::new();
     for WorldConfig { name, rules } in worlds {
         match rules {
             Rules::Program(make) => catalogue.offer_program(name, Arc::clone(make))?,
@@ -122,7 +123,7 @@ pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, Vec<FolderWatc
                     return Err(WorldError::Script { world: name.clone(), fault });
                 }
                 let versions = catalogue.offer_script(name, read_world(folder)?, assets, Some(folder))?;
-                watchers.push(watch(folder, reading(name, folder, versions))?);
+                watchers.insert(name.clone(), watch(folder, reading(name, folder, versions))?);
             }
         }
     }
