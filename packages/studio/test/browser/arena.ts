@@ -137,13 +137,16 @@ export class Arena {
     return Number((await this.api.state({ type: "room", room: "arena" })).state["score"]);
   }
 
-  /** Waits until the journal has this many steps of the room. */
+  /** Waits until the journal has this many further steps of the room. */
   async history(steps: number): Promise<void> {
+    let begin: number | undefined;
     await waitFor(`${steps} stored steps`, async () => {
       // The server limits the requests of an address.
       await setTimeout(200);
-      const { from, to } = await this.api.history("arena");
-      return from !== null && to !== null && to.tick - from.tick >= steps;
+      const { to } = await this.api.history("arena");
+      if (to === null) return false;
+      begin ??= to.tick;
+      return to.tick - begin >= steps;
     });
   }
 }
