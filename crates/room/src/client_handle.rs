@@ -1,26 +1,24 @@
 //! The handle of one client, shared by its task and its room.
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
 use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData, Value};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::accounts::HeldAccount;
 use crate::client_key::ClientKey;
 use crate::client_sink::{ClientEvent, ClientSink};
 use crate::closing::Closing;
-use crate::command_queue::CommandQueue;
+use crate::command_queue::{CommandReceiver, CommandSender, command_queue};
 use crate::names::Name;
 use crate::persistence::Known;
-use crate::player_command::{CommandSubject, Given, PlayerCommand};
+use crate::player_command::CommandSubject;
 use crate::rate::{ACTIONS_HZ, Rates};
-use crate::session::input_buffer::InputBuffer;
 
 /// The event with the address of the server to which a room moves (`spec/WORLD.md`, section 8).
 const MOVE: &str = "@move";
@@ -44,10 +42,9 @@ pub struct ClientHandle {
     /// The client's account and its stored data, until the room takes them.
     account: Mutex<Option<JoiningAccount>>,
     network_hz: AtomicU32,
-    /// The number of the newest input.
-    controls: AtomicU16,
-    commands: Mutex<CommandQueue>,
-    input_buffer: Mutex<InputBuffer>,
+    pub(crate) commands: CommandSender,
+    /// The room's end of the queue, until the room takes it.
+    receiver: Mutex<Option<CommandReceiver>>,
     /// The allowances of the client, which it keeps when it reconnects.
     pub rates: Arc<Mutex<Rates>>,
     /// The delay between the arrival of a state at the client and its display, as the client reports it, in milliseconds.
@@ -68,10 +65,6 @@ pub struct JoiningAccount {
     pub saved: Option<SavedData>,
 }
 
-/// Maximum wait of an action for the client step in which the action was sent. A delayed walker is usually at most a second
-/// behind.
-const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
-
 impl ClientHandle {
     /// Creates the handle of a client that receives `network_hz` snapshots a second. `may_edit` states whether the client
     /// has the role `editor`, and `is_program` states whether it is a program.
@@ -82,6 +75,7 @@ impl ClientHandle {
         may_edit: bool,
         is_program: bool,
     ) -> Self {
+        let (commands, receiver) = command_queue();
         Self {
             name,
             sink,
@@ -91,10 +85,9 @@ impl ClientHandle {
             is_program,
             roles: Vec::new(),
             account: Mutex::default(),
-            controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
-            commands: Mutex::default(),
-            input_buffer: Mutex::default(),
+            commands,
+            receiver: Mutex::new(Some(receiver)),
             rates: Arc::new(Mutex::new(Rates::new(ACTIONS_HZ, Instant::now()))),
             view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
@@ -143,41 +136,12 @@ impl ClientHandle {
 
     /// Ready if the queue has room for a command. Otherwise the task is woken when it has.
     pub fn poll_commands_fit(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.commands.lock().poll_room(context)
+        self.commands.poll_room(context)
     }
 
-    /// Queues a command for the next step. Returns false if the queue is full, which [`Self::poll_commands_fit`] prevents.
-    pub(crate) fn queue(&self, command: PlayerCommand) -> bool {
-        let mut commands = self.commands.lock();
-        if let PlayerCommand::Input { number, .. } = &command {
-            self.controls.store(*number, Ordering::Relaxed);
-        }
-        commands.push(command)
-    }
-
-    /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
-    /// yet.
-    pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
-        let mut commands = self.commands.lock();
-        let input_buffer = self.input();
-        let due = commands.take(|command| match command {
-            PlayerCommand::Act { given: Given { at, step: Some(step), .. }, .. } => {
-                input_buffer.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
-            }
-            _ => false,
-        });
-        let waiting = commands.take_waiting();
-        drop((input_buffer, commands));
-        waiting.into_iter().for_each(Waker::wake);
-        due
-    }
-
-    /// The client's input at each of its steps.
-    ///
-    /// # Panics
-    /// If a thread panicked while it held this lock.
-    pub fn input(&self) -> MutexGuard<'_, InputBuffer> {
-        self.input_buffer.lock()
+    /// Takes the room's end of the queue, when the client gets its place. Another call returns an end without messages.
+    pub(crate) fn take_receiver(&self) -> CommandReceiver {
+        self.receiver.lock().take().unwrap_or_else(|| command_queue().1)
     }
 
     /// Records the delay between the arrival of a state at the client and its display, as the client reports it.
@@ -188,11 +152,6 @@ impl ClientHandle {
     /// Returns the delay between the arrival of a state at the client and its display.
     pub fn view_delay(&self) -> Duration {
         Duration::from_millis(self.view_delay_ms.load(Ordering::Relaxed).into())
-    }
-
-    /// The number of the newest input, in force or waiting.
-    pub fn controls(&self) -> u16 {
-        self.controls.load(Ordering::Relaxed)
     }
 
     /// Sets the number of snapshots a second that the client receives.

@@ -51,7 +51,7 @@ impl CommandIntake {
 
     /// Queues a command that was not caused by a message.
     pub fn queue(&self, command: PlayerCommand) {
-        if !self.handle.queue(command) {
+        if !self.handle.commands.push(command) {
             self.metrics.drop_message("backlog");
         }
     }
@@ -103,7 +103,8 @@ mod tests {
                 .submit(PlayerCommand::Say { text: "hello".into() }, &mut rates)
                 .expect("the client is not removed");
         }
-        assert_eq!(handle.take_commands().len(), 5);
+        let mut queue = handle.take_receiver();
+        assert_eq!(queue.take(|_| ()).len(), 5);
         let answers: Vec<_> = std::iter::from_fn(|| sink.queue.take()).collect();
         let is_answer =
             |next: &Outgoing| matches!(next, Outgoing::Event(text) if text.text().contains("over the rate"));
@@ -114,7 +115,7 @@ mod tests {
                 .submit(PlayerCommand::Input { input, number: step }, &mut rates)
                 .expect("the client is not removed");
         }
-        let commands = handle.take_commands();
+        let commands = queue.take(|_| ());
         assert!(matches!(commands.back(), Some(PlayerCommand::Input { number: 199, .. })), "{commands:?}");
         assert!(sink.queue.take().is_none());
     }

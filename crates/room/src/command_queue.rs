@@ -1,72 +1,171 @@
-//! The commands of one client that wait for its room.
+//! The queue from one client's task to its room. The task puts messages in, and the room's thread takes them out. Neither
+//! waits for the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
-use crate::player_command::PlayerCommand;
+use crate::player_command::{Given, PlayerCommand};
+use crate::session::input_buffer::{BufferedInput, Change, InputBuffer};
 
-/// The commands of one client that wait for its room, in order. A newer state replaces an older one, unless an event is
-/// between the two states.
-#[derive(Default)]
-pub(crate) struct CommandQueue {
-    commands: VecDeque<PlayerCommand>,
-    /// The client's task, while it waits for room.
-    waiting: Option<Waker>,
+/// Maximum wait of an action for the client step in which the action was sent. A delayed walker is usually at most a second
+/// behind.
+const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
+
+/// Creates the queue of one client.
+pub(crate) fn command_queue() -> (CommandSender, CommandReceiver) {
+    let (queued, receiver) = channel();
+    let backlog = Arc::new(Backlog::default());
+    let sender = CommandSender { queued, backlog: Arc::clone(&backlog) };
+    let (commands, input) = (VecDeque::new(), InputBuffer::default());
+    (sender, CommandReceiver { queued: receiver, backlog, commands, input })
 }
 
-impl CommandQueue {
-    /// Whether the queue has room for any command.
+/// A message of the client.
+enum Queued {
+    // Boxed, so that a queue that is mostly empty is small.
+    Command(Box<PlayerCommand>),
+    Steps { number: u16, changes: Vec<Change> },
+}
+
+/// How many messages wait, and who waits until fewer do.
+#[derive(Default)]
+struct Backlog {
+    /// Number of messages that the room has not finished.
+    waiting: AtomicUsize,
+    /// Whether `task` waits for room.
+    is_awaited: AtomicBool,
+    task: Mutex<Option<Waker>>,
+}
+
+impl Backlog {
     fn has_room(&self) -> bool {
-        self.commands.len() < COMMANDS_MAX
+        self.waiting.load(Ordering::SeqCst) < COMMANDS_MAX
     }
 
-    /// Ready if the queue has room for any command. Otherwise the task waits for room.
-    pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.has_room() {
+    /// Records that the room has finished this many messages.
+    fn finish(&self, count: usize) {
+        self.waiting.fetch_sub(count, Ordering::SeqCst);
+        if self.is_awaited.load(Ordering::SeqCst) && self.has_room() {
+            self.is_awaited.store(false, Ordering::SeqCst);
+            let task = self.task.lock().take();
+            task.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+/// The end of the client's task.
+pub(crate) struct CommandSender {
+    queued: Sender<Queued>,
+    backlog: Arc<Backlog>,
+}
+
+impl CommandSender {
+    /// Ready if the queue has room for any message. Otherwise the task waits for room.
+    pub(crate) fn poll_room(&self, context: &Context<'_>) -> Poll<()> {
+        if self.backlog.has_room() {
             return Poll::Ready(());
         }
-        self.waiting = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    /// Returns the task that waits for room, if there is room again.
-    pub(crate) fn take_waiting(&mut self) -> Option<Waker> {
-        if self.has_room() { self.waiting.take() } else { None }
+        *self.backlog.task.lock() = Some(context.waker().clone());
+        self.backlog.is_awaited.store(true, Ordering::SeqCst);
+        // The room may have finished messages before it could see that the task waits.
+        if self.backlog.has_room() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Adds a command. Returns false if the queue is full.
-    pub(crate) fn push(&mut self, command: PlayerCommand) -> bool {
-        let states = self.commands.iter_mut().rev().take_while(|known| known.is_state());
-        if let Some(older) = states.into_iter().find(|known| known.is_replaced_by(&command)) {
-            *older = command;
-            return true;
-        }
-        // Between two events there is at most one input. The input has a reserved place, because the avatar of a silent
-        // client must stop.
-        let room = COMMANDS_MAX + usize::from(matches!(command, PlayerCommand::Input { .. }));
-        let fits = self.commands.len() < room;
+    ///
+    /// An input fits into a full queue, because the avatar of a silent client must stop. Such inputs are few: while the queue is
+    /// full, nothing is read from the client.
+    pub(crate) fn push(&self, command: PlayerCommand) -> bool {
+        let fits = self.backlog.has_room() || matches!(command, PlayerCommand::Input { .. });
         if fits {
-            self.commands.push_back(command);
+            self.send(Queued::Command(Box::new(command)));
         }
         fits
     }
 
-    /// Takes the commands for one step, in order. Stops before the first command for which `is_early` is true.
-    pub(crate) fn take(&mut self, is_early: impl FnMut(&PlayerCommand) -> bool) -> VecDeque<PlayerCommand> {
-        let due =
-            self.commands.iter().position(is_early).unwrap_or(self.commands.len()).min(COMMANDS_PER_STEP_MAX);
-        let early = self.commands.split_off(due);
-        std::mem::replace(&mut self.commands, early)
+    /// Adds the input of a client that counts its steps. Returns false if the queue is full.
+    pub(crate) fn push_steps(&self, number: u16, changes: Vec<Change>) -> bool {
+        let fits = self.backlog.has_room();
+        if fits {
+            self.send(Queued::Steps { number, changes });
+        }
+        fits
+    }
+
+    fn send(&self, message: Queued) {
+        self.backlog.waiting.fetch_add(1, Ordering::SeqCst);
+        // The room may have ended. Then it closes the client.
+        let _ = self.queued.send(message);
+    }
+}
+
+/// The end of the room's thread.
+pub(crate) struct CommandReceiver {
+    queued: Receiver<Queued>,
+    backlog: Arc<Backlog>,
+    /// The commands that have arrived, in order. A newer state has replaced an older one, unless an event is between them.
+    commands: VecDeque<PlayerCommand>,
+    /// The client's input at each of its steps.
+    pub(crate) input: InputBuffer,
+}
+
+impl CommandReceiver {
+    /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
+    /// yet. Calls `heard` with the faults of each message with steps.
+    pub(crate) fn take(&mut self, mut heard: impl FnMut(BufferedInput)) -> VecDeque<PlayerCommand> {
+        if self.backlog.waiting.load(Ordering::Acquire) == 0 {
+            return VecDeque::new();
+        }
+        let mut count = self.commands.len();
+        while let Ok(message) = self.queued.try_recv() {
+            count += 1;
+            match message {
+                Queued::Command(command) => self.arrive(*command),
+                Queued::Steps { number, changes } => heard(self.input.receive(number, changes.into_iter())),
+            }
+        }
+        let Self { commands, input, .. } = self;
+        let is_early = |command: &PlayerCommand| match command {
+            PlayerCommand::Act { given: Given { at, step: Some(step), .. }, .. } => {
+                input.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
+            }
+            _ => false,
+        };
+        let due = commands.iter().position(is_early).unwrap_or(commands.len()).min(COMMANDS_PER_STEP_MAX);
+        let early = commands.split_off(due);
+        let due = std::mem::replace(commands, early);
+        self.backlog.finish(count - self.commands.len());
+        due
+    }
+
+    fn arrive(&mut self, command: PlayerCommand) {
+        if matches!(command, PlayerCommand::Input { .. }) && self.input.counts() {
+            // The client counts steps no longer.
+            self.input = InputBuffer::default();
+        }
+        let states = self.commands.iter_mut().rev().take_while(|known| known.is_state());
+        match states.into_iter().find(|known| known.is_replaced_by(&command)) {
+            Some(older) => *older = command,
+            None => self.commands.push_back(command),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::task::Wake;
+    use std::time::Instant;
+
     use nowcast_world::{EntityId, Input, Pose, Value};
 
     use super::*;
-    use crate::player_command::Given;
 
     fn facing(yaw: f32) -> PlayerCommand {
         PlayerCommand::Input { input: Input { yaw, ..Input::default() }, number: 0 }
@@ -77,57 +176,100 @@ mod tests {
         PlayerCommand::Move { entity: EntityId(entity), pose, velocity: None }
     }
 
-    fn waves(count: usize) -> Vec<PlayerCommand> {
-        let given = Given::now();
-        let wave =
-            || PlayerCommand::Act { action: "wave".into(), arguments: Value::Nil, number: None, given };
-        (0..count).map(|_| wave()).collect()
+    fn wave_at(given: Given) -> PlayerCommand {
+        PlayerCommand::Act { action: "wave".into(), arguments: Value::Nil, number: None, given }
     }
 
-    fn pushed(commands: impl IntoIterator<Item = PlayerCommand>) -> CommandQueue {
-        let mut queue = CommandQueue::default();
-        commands.into_iter().for_each(|command| assert!(queue.push(command)));
-        queue
+    fn waves(count: usize) -> Vec<PlayerCommand> {
+        let given = Given::now();
+        (0..count).map(|_| wave_at(given)).collect()
+    }
+
+    fn pushed(commands: impl IntoIterator<Item = PlayerCommand>) -> (CommandSender, CommandReceiver) {
+        let (sender, receiver) = command_queue();
+        commands.into_iter().for_each(|command| assert!(sender.push(command)));
+        (sender, receiver)
+    }
+
+    fn take(receiver: &mut CommandReceiver) -> VecDeque<PlayerCommand> {
+        receiver.take(|heard| assert_eq!(heard, BufferedInput::default()))
     }
 
     #[test]
     fn newer_states_replace_older_ones_up_to_the_last_event() {
         let states = || [facing(0.1), moved(1, 0.1), moved(2, 0.2), facing(0.3), moved(1, 0.4)];
         let say = || PlayerCommand::Say { text: "hello".into() };
-        let mut queue = pushed(states().into_iter().chain([say()]).chain(states()));
+        let (_sender, mut receiver) = pushed(states().into_iter().chain([say()]).chain(states()));
         let kept = || [facing(0.3), moved(1, 0.4), moved(2, 0.2)];
         let expected: Vec<_> = kept().into_iter().chain([say()]).chain(kept()).collect();
-        assert_eq!(queue.take(|_| false), expected);
-        assert!(queue.take(|_| false).is_empty());
+        assert_eq!(take(&mut receiver), expected);
+        assert!(take(&mut receiver).is_empty());
     }
 
     #[test]
-    fn a_full_queue_refuses_events_and_takes_one_input() {
-        let mut queue = pushed(waves(COMMANDS_MAX));
-        assert!(!queue.has_room());
-        assert!(!queue.push(waves(1).remove(0)));
-        assert!(queue.push(facing(0.1)) && queue.push(facing(0.2)));
-        assert_eq!(queue.take(|_| false).len(), COMMANDS_PER_STEP_MAX);
-        assert!(queue.has_room());
+    fn a_full_queue_refuses_events_and_steps_and_takes_input() {
+        let (sender, mut receiver) = pushed(waves(COMMANDS_MAX));
+        assert!(!sender.push(waves(1).remove(0)) && !sender.push_steps(1, Vec::new()));
+        assert!(sender.push(facing(0.1)) && sender.push(facing(0.2)));
+        assert_eq!(take(&mut receiver).len(), COMMANDS_PER_STEP_MAX);
+        assert!(sender.push(waves(1).remove(0)));
+        let left = COMMANDS_MAX - COMMANDS_PER_STEP_MAX + 2;
+        assert_eq!(
+            (0..4).map(|_| take(&mut receiver).len()).sum::<usize>(),
+            left,
+            "one of the inputs, and a wave"
+        );
     }
 
     #[test]
-    fn an_early_command_waits_with_all_commands_behind_it() {
-        let mut queue = pushed([facing(0.1), moved(1, 0.0), facing(0.2)]);
-        let is_move = |command: &PlayerCommand| matches!(command, PlayerCommand::Move { .. });
-        assert_eq!(queue.take(is_move), [facing(0.2)]);
-        assert!(queue.take(is_move).is_empty());
-        assert_eq!(queue.take(|_| false), [moved(1, 0.0)]);
+    fn an_action_of_a_later_step_waits_with_all_commands_behind_it() {
+        let change = |step| Change { step, input: Input { forward: 1.0, ..Input::default() } };
+        let (sender, mut receiver) = command_queue();
+        assert!(sender.push_steps(10, vec![change(10)]));
+        let later = wave_at(Given { step: Some(10), ..Given::now() });
+        assert!(sender.push(moved(1, 0.0)) && sender.push(later) && sender.push(moved(2, 0.0)));
+        assert_eq!(take(&mut receiver), [moved(1, 0.0)]);
+        assert!(take(&mut receiver).is_empty(), "the walker has not taken the step yet");
+        while receiver.input.is_ahead(10) {
+            assert!(receiver.input.take(|| false).is_some());
+        }
+        assert_eq!(take(&mut receiver).len(), 2);
+        let Some(long_ago) = Instant::now().checked_sub(ACTION_WAIT_MAX) else { return };
+        assert!(sender.push(wave_at(Given { at: long_ago, step: Some(20), ..Given::now() })));
+        assert_eq!(take(&mut receiver).len(), 1, "an action waits for a limited time");
+    }
+
+    #[test]
+    fn input_without_steps_ends_the_count_of_steps() {
+        let (sender, mut receiver) = command_queue();
+        assert!(sender.push_steps(10, vec![Change { step: 10, input: Input::default() }]));
+        take(&mut receiver);
+        assert!(receiver.input.counts());
+        assert!(sender.push(facing(0.1)));
+        assert_eq!((take(&mut receiver).len(), receiver.input.counts()), (1, false));
+    }
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     #[test]
     fn a_task_waits_for_room_until_commands_are_taken() {
-        let context = Context::from_waker(Waker::noop());
-        let mut queue = pushed(waves(COMMANDS_MAX - 1));
-        assert!(queue.poll_room(&context).is_ready());
-        assert!(queue.push(waves(1).remove(0)));
-        assert!(queue.poll_room(&context).is_pending() && queue.take_waiting().is_none());
-        queue.take(|_| false);
-        assert!(queue.take_waiting().is_some() && queue.take_waiting().is_none());
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let context = Context::from_waker(&waker);
+        let (sender, mut receiver) = pushed(waves(COMMANDS_MAX - 1));
+        assert!(sender.poll_room(&context).is_ready());
+        assert!(sender.push(waves(1).remove(0)));
+        assert!(sender.poll_room(&context).is_pending() && wakes.0.load(Ordering::SeqCst) == 0);
+        take(&mut receiver);
+        take(&mut receiver);
+        assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
+        assert!(sender.poll_room(&context).is_ready());
     }
 }

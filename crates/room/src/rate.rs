@@ -84,10 +84,21 @@ const REFUSALS_BURST: f64 = 40.0;
 pub struct Rates {
     actions_hz: u32,
     kinds: [Allowance; MessageKind::ALL.len()],
-    /// Answers to refused actions.
-    pub(crate) refusals: Allowance,
-    /// Answers to refused target poses.
-    pub(crate) refused_moves: Allowance,
+}
+
+/// The answers that a client may get to what its room refused.
+pub(crate) struct Refusals {
+    /// Answers to actions.
+    pub(crate) actions: Allowance,
+    /// Answers to target poses.
+    pub(crate) moves: Allowance,
+}
+
+impl Refusals {
+    pub(crate) fn new(now: Instant) -> Self {
+        let actions = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
+        Self { moves: actions.clone(), actions }
+    }
 }
 
 impl Rates {
@@ -97,8 +108,7 @@ impl Rates {
             let (_, per_second, burst) = kind.row(actions_hz);
             Allowance::new(per_second, burst, now)
         });
-        let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
-        Self { actions_hz, kinds, refused_moves: refusals.clone(), refusals }
+        Self { actions_hz, kinds }
     }
 
     /// Describes a kind and its limit for people, in close reasons and in answers to dropped messages.
@@ -107,8 +117,7 @@ impl Rates {
     }
 
     fn is_full(&mut self, now: Instant) -> bool {
-        let Self { kinds, refusals, refused_moves, .. } = self;
-        kinds.iter_mut().chain([refusals, refused_moves]).all(|allowance| allowance.is_full(now))
+        self.kinds.iter_mut().all(|allowance| allowance.is_full(now))
     }
 
     /// Creates allowances for a client whose messages waited before they could be sent.

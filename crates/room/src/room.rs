@@ -425,7 +425,7 @@ impl Room {
     }
 
     /// Returns when the next step is due. Steps that the room cannot catch up are skipped.
-    fn next_due(&self, due: Instant) -> Instant {
+    fn next_due(&mut self, due: Instant) -> Instant {
         let next = due + STEP;
         let now = Instant::now();
         let oldest = now.checked_sub(STEP * CATCH_UP_STEPS_MAX).unwrap_or(now);
@@ -435,8 +435,8 @@ impl Room {
         let skipped = (oldest - next).as_nanos().div_ceil(STEP.as_nanos()) as u64;
         self.context.rooms.metrics.steps_skipped.inc_by(skipped);
         self.context.metrics.steps_skipped.inc_by(skipped);
-        for Member { client, .. } in &self.members.seated {
-            client.input().leave_out(u32::try_from(skipped).unwrap_or(u32::MAX));
+        for Member { commands, .. } in &mut self.members.seated {
+            commands.input.leave_out(u32::try_from(skipped).unwrap_or(u32::MAX));
         }
         oldest
     }

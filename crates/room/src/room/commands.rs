@@ -21,21 +21,23 @@ impl Room {
     /// Applies the commands of all players to the world.
     pub(super) fn take_commands(&mut self, now: Instant) {
         for index in 0..self.members.seated.len() {
-            let Member { client, id, .. } = &self.members.seated[index];
-            let (client, id) = (Arc::clone(client), *id);
-            for command in client.take_commands() {
+            for command in self.members.seated[index].take_commands(&self.context) {
+                let Member { client, id, .. } = &self.members.seated[index];
+                let (client, id) = (Arc::clone(client), *id);
                 self.was_used |= command.has_effect();
                 self.take_command(index, (&client, id), command, now);
             }
-            self.take_turn(index, &client, id);
+            self.take_turn(index);
         }
     }
 
     /// Steps the walker of a client that counts its steps. The client's earlier commands must be applied first, so that an
     /// action takes place where the walker was on the client.
-    fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
+    fn take_turn(&mut self, index: usize) {
         let Self { context, world, members, was_used, .. } = self;
-        let turn = client.input().take(|| world.world().scene().may_stride(id));
+        let member = &mut members.seated[index];
+        let id = member.id;
+        let turn = member.commands.input.take(|| world.world().scene().may_stride(id));
         let Some(turn) = turn else { return };
         let metrics = &context.rooms.metrics;
         let (number, input) = match turn {
@@ -56,7 +58,6 @@ impl Room {
                 (number, input)
             }
         };
-        let member = &mut members.seated[index];
         member.input_number = number;
         if let Some(input) = input {
             member.input = input;
@@ -103,7 +104,7 @@ impl Room {
                 let member = &mut self.members.seated[index];
                 member.input = input;
                 // If a client counts steps, `input_number` is set with each step instead.
-                if !client.input().counts() {
+                if !member.commands.input.counts() {
                     member.input_number = number;
                 }
                 command

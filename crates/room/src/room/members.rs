@@ -4,7 +4,7 @@ mod accounts;
 mod held;
 mod naming;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +22,10 @@ use crate::accounts::HeldAccount;
 use crate::client_handle::{ClientHandle, JoiningAccount};
 use crate::client_sink::ClientEvent;
 use crate::closing::{Closing, REFUSED_ACTIONS};
+use crate::command_queue::CommandReceiver;
 use crate::names::{Name, Names};
+use crate::player_command::PlayerCommand;
+use crate::rate::Refusals;
 use crate::recorded_world::RecordedWorld;
 use crate::refusal::Refusal;
 
@@ -44,12 +47,30 @@ pub(super) struct Members {
 /// A player with a client.
 pub(super) struct Member {
     pub(super) client: Arc<ClientHandle>,
+    /// What the client has sent.
+    pub(super) commands: CommandReceiver,
     pub(super) id: PlayerId,
+    refusals: Refusals,
     /// The input in force in the world, and its number.
     pub(super) input: Input,
     pub(super) input_number: u16,
     /// The last age of the player's view that was applied to the world, in milliseconds.
     pub(super) behind_ms: u16,
+}
+
+impl Member {
+    /// Takes what the client has sent for this step.
+    pub(super) fn take_commands(&mut self, context: &RoomContext) -> VecDeque<PlayerCommand> {
+        let metrics = &context.rooms.metrics;
+        self.commands.take(|heard| {
+            if heard.is_late {
+                metrics.drop_message("late_steps");
+            }
+            if heard.is_elsewhere {
+                metrics.drop_message("steps_elsewhere");
+            }
+        })
+    }
 }
 
 /// A player that joins in this step.
@@ -81,6 +102,10 @@ impl Members {
 
     pub(super) fn find(&self, id: PlayerId) -> Option<&Member> {
         self.seated.iter().find(|member| member.id == id)
+    }
+
+    fn find_mut(&mut self, id: PlayerId) -> Option<&mut Member> {
+        self.seated.iter_mut().find(|member| member.id == id)
     }
 
     /// The players and the numbers of their inputs in force, ordered by player.
@@ -193,7 +218,9 @@ impl Members {
     pub(super) fn seat(&mut self, context: &RoomContext, newcomer: Newcomer, behind_ms: u16) {
         context.rooms.metrics.clients.inc();
         self.seated.push(Member {
+            commands: newcomer.client.take_receiver(),
             client: newcomer.client,
+            refusals: Refusals::new(Instant::now()),
             id: newcomer.id,
             input: Input::default(),
             input_number: 0,
@@ -225,8 +252,8 @@ impl Members {
             _ => return,
         };
         context.rooms.metrics.drop_message("action_refused");
-        let Some(member) = self.find(player) else { return };
-        let verdict = member.client.rates.lock().refusals.judge(Instant::now());
+        let Some(member) = self.find_mut(player) else { return };
+        let verdict = member.refusals.actions.judge(Instant::now());
         match verdict {
             Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),
             Verdict::Drop if number.is_none() => {}
@@ -244,12 +271,10 @@ impl Members {
         why: &OwnerError,
     ) {
         context.rooms.metrics.drop_message("owner_refused");
-        let Some(member) = self.find(player) else { return };
+        let Some(member) = self.find_mut(player) else { return };
         let is_state = request == OwnerRequest::Move;
-        let mut rates = member.client.rates.lock();
-        let allowance = if is_state { &mut rates.refused_moves } else { &mut rates.refusals };
-        let verdict = allowance.judge(Instant::now());
-        drop(rates);
+        let Refusals { actions, moves } = &mut member.refusals;
+        let verdict = if is_state { moves } else { actions }.judge(Instant::now());
         match verdict {
             Verdict::Pass => member.client.deny(request, entity, number, &why.to_string()),
             Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),

@@ -236,9 +236,11 @@ impl Room {
 
     fn take_viewer_commands(&mut self, past: &mut Past) {
         for index in 0..self.members.seated.len() {
-            let client = Arc::clone(&self.members.seated[index].client);
-            client.input().take(|| false);
-            for command in client.take_commands() {
+            let member = &mut self.members.seated[index];
+            let client = Arc::clone(&member.client);
+            let commands = member.take_commands(&self.context);
+            member.commands.input.take(|| false);
+            for command in commands {
                 match command {
                     PlayerCommand::Say { text } => self.run_past_command(past, &client, &text),
                     PlayerCommand::Act { action, number, .. } => {

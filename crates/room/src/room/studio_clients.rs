@@ -28,7 +28,7 @@ impl Room {
     }
 
     fn describe_member(&self, member: &Member) -> Json {
-        let Member { client, id, behind_ms, .. } = member;
+        let Member { client, commands, id, behind_ms, .. } = member;
         let name = self.world.world().scene().player(*id).map(|player| player.name.clone());
         let mut json = json!({
             "player": id.0,
@@ -36,7 +36,7 @@ impl Room {
             "role": client.roles,
             "networkHz": client.network_hz(),
             "behindMs": behind_ms,
-            "inputs": client.input().counts_of_input(),
+            "inputs": commands.input.counts_of_input(),
         });
         if let (Some(all), Ok(Json::Object(figures))) =
             (json.as_object_mut(), serde_json::to_value(client.sink().figures()))

@@ -47,20 +47,20 @@ const _: () = assert!(CHANGES_MAX as i32 >= APART_STEPS_MAX);
 
 /// A change of one client's input, which applies from one of its steps on.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// The client's step.
-    pub step: u16,
+    pub(crate) step: u16,
     /// The input from this step on.
-    pub input: Input,
+    pub(crate) input: Input,
 }
 
 /// The faults found in a message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct BufferedInput {
+pub(crate) struct BufferedInput {
     /// Input arrived for a step that had already been taken without it.
-    pub is_late: bool,
+    pub(crate) is_late: bool,
     /// Steps of the client are skipped, because its clock changed or runs too fast.
-    pub is_elsewhere: bool,
+    pub(crate) is_elsewhere: bool,
 }
 
 /// The behaviour of a walker in a step of the world.
@@ -87,9 +87,9 @@ pub(crate) struct InputCounts {
     pub(crate) missing: u64,
 }
 
-/// A client's input at each of the client's steps. The session's task adds input, and the room's thread takes it.
+/// A client's input at each of the client's steps.
 #[derive(Debug)]
-pub struct InputBuffer {
+pub(crate) struct InputBuffer {
     /// Counters of the input.
     counts: InputCounts,
     /// The waiting changes of input, ordered by the client's steps.
@@ -146,7 +146,7 @@ impl Default for InputBuffer {
 
 impl InputBuffer {
     /// Adds a message of the client. `now` is the client's step, and `changes` are the changes of its input, oldest first.
-    pub fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
+    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
         let mut heard = BufferedInput::default();
         let lead = apart(now, self.next);
         let is_new = self.newest.is_none();
@@ -218,8 +218,7 @@ impl InputBuffer {
     }
 
     /// Whether the client counts its steps.
-    #[must_use]
-    pub fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         self.newest.is_some()
     }
 

@@ -17,7 +17,6 @@ mod outbox;
 mod session_intake;
 mod step_update;
 
-pub use self::input_buffer::{BufferedInput, Change, InputBuffer};
 pub use self::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
 pub use self::outbox::{Delivery, DeliveryReceiver, DeliverySender, Welcome, outbox};
 pub use self::session_intake::{ReplicationRequest, SessionIntake};

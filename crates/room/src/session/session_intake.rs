@@ -9,7 +9,7 @@ use nowcast_world_protocol::session::{
     ClientMessage, Controls, STEPS_MAX, Step, Steps, ToWorld, VIEW_DELAY_MS_MAX, View,
 };
 
-use super::input_buffer::{Change, InputBuffer};
+use super::input_buffer::Change;
 use super::input_watchdog::{InputWatchdog, SILENCE_MAX};
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
@@ -24,6 +24,8 @@ pub struct SessionIntake {
     metrics: Arc<Metrics>,
     commands: CommandIntake,
     watchdog: InputWatchdog,
+    /// Whether the client counts its steps.
+    counts_steps: bool,
 }
 
 /// A request that concerns the client's replication instead of the room.
@@ -39,7 +41,7 @@ impl SessionIntake {
     /// Creates the intake of the client with this handle.
     pub fn new(handle: Arc<ClientHandle>, metrics: Arc<Metrics>) -> Self {
         let commands = CommandIntake::new(Arc::clone(&handle), Arc::clone(&metrics));
-        Self { handle, metrics, commands, watchdog: InputWatchdog::default() }
+        Self { handle, metrics, commands, watchdog: InputWatchdog::default(), counts_steps: false }
     }
 
     /// Handles one message. `round_trip` is the time to the client and back, if it is known. Returns what the caller must do.
@@ -85,13 +87,12 @@ impl SessionIntake {
         round_trip: Option<Duration>,
         is_interrupted: bool,
     ) {
-        if self.handle.input().counts() {
+        if self.counts_steps {
             // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
         let is_silent = is_interrupted || silence >= SILENCE_MAX + round_trip.unwrap_or_default();
-        if let Some(input) = self.watchdog.update(is_silent) {
-            let number = self.handle.controls();
+        if let Some((input, number)) = self.watchdog.update(is_silent) {
             self.commands.queue(PlayerCommand::Input { input, number });
         }
     }
@@ -100,8 +101,8 @@ impl SessionIntake {
     fn steer(&mut self, controls: Controls, rates: &mut Rates) -> Result<(), Closing> {
         let Controls { number, forward, right, yaw, run, jump } = controls;
         let input = Input::new(forward, right, yaw, run, jump).map_err(out_of_bounds)?;
-        *self.handle.input() = InputBuffer::default();
-        self.watchdog.steer(input);
+        self.counts_steps = false;
+        self.watchdog.steer(input, number);
         self.commands.submit(PlayerCommand::Input { input, number }, rates)
     }
 
@@ -117,12 +118,9 @@ impl SessionIntake {
             changes.push(Change { step: number.wrapping_sub(ago), input });
         }
         self.commands.admit(MessageKind::Input, rates)?;
-        let heard = self.handle.input().receive(*number, changes.into_iter());
-        if heard.is_late {
-            self.metrics.drop_message("late_steps");
-        }
-        if heard.is_elsewhere {
-            self.metrics.drop_message("steps_elsewhere");
+        self.counts_steps = true;
+        if !self.handle.commands.push_steps(*number, changes) {
+            self.metrics.drop_message("backlog");
         }
         Ok(())
     }
@@ -180,7 +178,7 @@ mod tests {
         for message in out_of_bounds {
             let (mut intake, handle, mut rates) = intake();
             assert!(intake.receive(message.clone(), None, &mut rates).is_err(), "{message:?}");
-            assert!(handle.take_commands().is_empty());
+            assert!(handle.take_receiver().take(|_| ()).is_empty());
         }
     }
 
@@ -203,11 +201,12 @@ mod tests {
         let (mut intake, handle, mut rates) = intake();
         let walk = Controls { number: 3, forward: 1.0, ..Controls::default() };
         intake.receive(ClientMessage::Controls(walk), None, &mut rates).expect("the input is valid");
-        assert_eq!(handle.take_commands().len(), 1);
+        let mut queue = handle.take_receiver();
+        assert_eq!(queue.take(|_| ()).len(), 1);
         intake.check_input_timeout(SILENCE_MAX, Some(Duration::from_millis(1)), false);
-        assert!(handle.take_commands().is_empty(), "a round trip is added to the time");
+        assert!(queue.take(|_| ()).is_empty(), "a round trip is added to the time");
         intake.check_input_timeout(SILENCE_MAX, None, false);
-        let stopped = handle.take_commands();
+        let stopped = queue.take(|_| ());
         assert!(
             matches!(stopped.front(), Some(PlayerCommand::Input { input, .. }) if input.forward == 0.0),
             "{stopped:?}"

@@ -8,9 +8,9 @@
 //!    (`crates/room`) checks its bounds.
 //! 3. `CommandIntake` counts the message. A client that sends far too many is closed. Input above the rate is still used, because
 //!    newer input replaces older input.
-//! 4. Input with step numbers waits in the client's `InputBuffer`, and other input in its `CommandQueue`.
-//! 5. The room's thread takes it in its next tick (`take_commands` of `crates/room/src/room/commands.rs`), and `RecordedWorld::apply`
-//!    passes it to the world and records it.
+//! 4. `CommandSender` puts it into the client's queue (`crates/room/src/command_queue.rs`).
+//! 5. The room's thread takes it in its next tick (`take_commands` of `crates/room/src/room/commands.rs`). Input with step numbers then
+//!    waits in the `InputBuffer` for its step. `RecordedWorld::apply` passes it to the world and records it.
 //!
 //! Later in the turn, `ClientReplicator` puts what the room has published into the session, and the driver fills packets.
 
