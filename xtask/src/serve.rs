@@ -33,11 +33,15 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     }
     let build = ["cargo", "run", "--package", "nowcast-cli", "--no-default-features"];
     let mut line = [&build[..], &["--", "serve"]].concat();
-    let says_which =
-        |word: &String| word == "--world" || word.ends_with(".txt") || std::path::Path::new(word).is_dir();
-    let samples = (!args.rest.iter().any(says_which)).then_some(WORLDS);
+    let samples = (!args.rest.iter().any(|word| names_worlds(word))).then_some(WORLDS);
     line.extend(args.rest.iter().map(String::as_str).chain(samples));
     step::run(&line)
+}
+
+/// Whether an argument says which worlds to serve. Other folders, such as that of `--data`, hold no world.
+fn names_worlds(word: &str) -> bool {
+    let is_world = |main| std::path::Path::new(word).join(main).is_file();
+    word == "--world" || word.ends_with(".txt") || ["world.luau", "world.ts"].into_iter().any(is_world)
 }
 
 /// Builds the packages of TypeScript, which projects outside of the checkout install, and the self-contained binary.
@@ -63,4 +67,20 @@ pub(crate) fn build_site(args: &DocsArgs) -> anyhow::Result<()> {
         step::root().join("packages/site/dist").display()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_worlds_replace_the_samples() {
+        let world = step::root().join("worlds/football");
+        for word in ["--world", "worlds.txt", &*world.to_string_lossy()] {
+            assert!(names_worlds(word), "{word}");
+        }
+        for word in ["--data", &*step::root().join("worlds").to_string_lossy(), "7777"] {
+            assert!(!names_worlds(word), "{word}");
+        }
+    }
 }
