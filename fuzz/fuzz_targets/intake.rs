@@ -3,6 +3,7 @@
 #![no_main]
 
 use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
@@ -77,6 +78,10 @@ impl Stage {
             silence += Duration::from_millis(u64::from(*choice));
             client.intake.check_input_timeout(silence, None, choice & 1 == 1);
             let Ok(message) = ClientMessage::read(*lane % 3, key, bytes) else { continue };
+            // As in a server, a message waits until the room has taken enough of the earlier ones.
+            while client.handle.poll_commands_fit(&mut Context::from_waker(Waker::noop())).is_pending() {
+                std::thread::yield_now();
+            }
             if client.intake.receive(message, Some(silence), &mut rates).is_err() {
                 client.handle.leave();
                 *current = None;

@@ -134,14 +134,16 @@ impl ClientHandle {
         Known { token, key: self.key, address: self.address }
     }
 
-    /// Ready if the queue has room for a command. Otherwise the task is woken when it has.
+    /// Ready if the queue has space for a command. Otherwise the task is woken when it has.
     pub fn poll_commands_fit(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.commands.poll_room(context)
+        self.commands.poll_space(context)
     }
 
     /// Takes the room's end of the queue, when the client gets its place. Another call returns an end without messages.
     pub(crate) fn take_receiver(&self) -> CommandReceiver {
-        self.receiver.lock().take().unwrap_or_else(|| command_queue().1)
+        let receiver = self.receiver.lock().take();
+        debug_assert!(receiver.is_some(), "a client gets one place");
+        receiver.unwrap_or_else(|| command_queue().1)
     }
 
     /// Records the delay between the arrival of a state at the client and its display, as the client reports it.

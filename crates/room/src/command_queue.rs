@@ -1,5 +1,5 @@
-//! The queue from one client's task to its room. The task puts messages in, and the room's thread takes them out. Neither
-//! waits for the other.
+//! The queue from one client's task to its room. The task puts messages in, and the room's thread takes them out. They share no
+//! lock while the queue has space.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,30 +29,46 @@ pub(crate) fn command_queue() -> (CommandSender, CommandReceiver) {
 
 /// A message of the client.
 enum Queued {
-    // Boxed, so that a queue that is mostly empty is small.
+    // Boxed, because the channel allocates many entries at once.
     Command(Box<PlayerCommand>),
     Steps { number: u16, changes: Vec<Change> },
 }
 
-/// How many messages wait, and who waits until fewer do.
+/// The space that a state takes. A state is small, and the room drops it if a newer one has arrived.
+const STATE_SPACE: usize = 1;
+
+/// The space that an event takes, and a message with steps.
+const EVENT_SPACE: usize = 8;
+
+/// The space of a queue.
+const SPACE: usize = COMMANDS_MAX * EVENT_SPACE;
+
+/// The space beyond [`SPACE`] for inputs, because the avatar of a silent client must stop.
+const INPUT_SPACE: usize = 64;
+
+fn space_of(command: &PlayerCommand) -> usize {
+    if command.is_state() { STATE_SPACE } else { EVENT_SPACE }
+}
+
+/// Counts the messages that the room has not finished. Wakes the client's task when there is space again.
 #[derive(Default)]
 struct Backlog {
-    /// Number of messages that the room has not finished.
-    waiting: AtomicUsize,
-    /// Whether `task` waits for room.
+    /// The space that messages take.
+    taken: AtomicUsize,
+    /// Whether `task` waits for space.
     is_awaited: AtomicBool,
     task: Mutex<Option<Waker>>,
 }
 
 impl Backlog {
-    fn has_room(&self) -> bool {
-        self.waiting.load(Ordering::SeqCst) < COMMANDS_MAX
+    fn has_space(&self) -> bool {
+        self.taken.load(Ordering::SeqCst) < SPACE
     }
 
-    /// Records that the room has finished this many messages.
-    fn finish(&self, count: usize) {
-        self.waiting.fetch_sub(count, Ordering::SeqCst);
-        if self.is_awaited.load(Ordering::SeqCst) && self.has_room() {
+    /// Frees the space of finished messages.
+    fn free(&self, space: usize) {
+        self.taken.fetch_sub(space, Ordering::SeqCst);
+        if self.is_awaited.load(Ordering::SeqCst) && self.has_space() {
             self.is_awaited.store(false, Ordering::SeqCst);
             let task = self.task.lock().take();
             task.into_iter().for_each(Waker::wake);
@@ -60,53 +76,47 @@ impl Backlog {
     }
 }
 
-/// The end of the client's task.
+/// The sending end, which the client's task uses.
 pub(crate) struct CommandSender {
     queued: Sender<Queued>,
     backlog: Arc<Backlog>,
 }
 
 impl CommandSender {
-    /// Ready if the queue has room for any message. Otherwise the task waits for room.
-    pub(crate) fn poll_room(&self, context: &Context<'_>) -> Poll<()> {
-        if self.backlog.has_room() {
+    /// Ready if the queue has space for any message. Otherwise the task waits for space.
+    pub(crate) fn poll_space(&self, context: &Context<'_>) -> Poll<()> {
+        if self.backlog.has_space() {
             return Poll::Ready(());
         }
         *self.backlog.task.lock() = Some(context.waker().clone());
         self.backlog.is_awaited.store(true, Ordering::SeqCst);
         // The room may have finished messages before it could see that the task waits.
-        if self.backlog.has_room() { Poll::Ready(()) } else { Poll::Pending }
+        if self.backlog.has_space() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Adds a command. Returns false if the queue is full.
-    ///
-    /// An input fits into a full queue, because the avatar of a silent client must stop. Such inputs are few: while the queue is
-    /// full, nothing is read from the client.
     pub(crate) fn push(&self, command: PlayerCommand) -> bool {
-        let fits = self.backlog.has_room() || matches!(command, PlayerCommand::Input { .. });
-        if fits {
-            self.send(Queued::Command(Box::new(command)));
-        }
-        fits
+        let beyond = if matches!(command, PlayerCommand::Input { .. }) { INPUT_SPACE } else { 0 };
+        self.send(SPACE + beyond, space_of(&command), || Queued::Command(Box::new(command)))
     }
 
     /// Adds the input of a client that counts its steps. Returns false if the queue is full.
     pub(crate) fn push_steps(&self, number: u16, changes: Vec<Change>) -> bool {
-        let fits = self.backlog.has_room();
+        self.send(SPACE, EVENT_SPACE, || Queued::Steps { number, changes })
+    }
+
+    fn send(&self, space_max: usize, space: usize, message: impl FnOnce() -> Queued) -> bool {
+        let fits = self.backlog.taken.load(Ordering::SeqCst) < space_max;
         if fits {
-            self.send(Queued::Steps { number, changes });
+            self.backlog.taken.fetch_add(space, Ordering::SeqCst);
+            // The room may have ended. Then it closes the client.
+            let _ = self.queued.send(message());
         }
         fits
     }
-
-    fn send(&self, message: Queued) {
-        self.backlog.waiting.fetch_add(1, Ordering::SeqCst);
-        // The room may have ended. Then it closes the client.
-        let _ = self.queued.send(message);
-    }
 }
 
-/// The end of the room's thread.
+/// The receiving end, which the room's thread uses.
 pub(crate) struct CommandReceiver {
     queued: Receiver<Queued>,
     backlog: Arc<Backlog>,
@@ -120,15 +130,20 @@ impl CommandReceiver {
     /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
     /// yet. Calls `heard` with the faults of each message with steps.
     pub(crate) fn take(&mut self, mut heard: impl FnMut(BufferedInput)) -> VecDeque<PlayerCommand> {
-        if self.backlog.waiting.load(Ordering::Acquire) == 0 {
+        if self.backlog.taken.load(Ordering::Acquire) == 0 {
             return VecDeque::new();
         }
-        let mut count = self.commands.len();
+        let mut space = self.space();
         while let Ok(message) = self.queued.try_recv() {
-            count += 1;
             match message {
-                Queued::Command(command) => self.arrive(*command),
-                Queued::Steps { number, changes } => heard(self.input.receive(number, changes.into_iter())),
+                Queued::Command(command) => {
+                    space += space_of(&command);
+                    self.arrive(*command);
+                }
+                Queued::Steps { number, changes } => {
+                    space += EVENT_SPACE;
+                    heard(self.input.receive(number, changes.into_iter()));
+                }
             }
         }
         let Self { commands, input, .. } = self;
@@ -141,13 +156,18 @@ impl CommandReceiver {
         let due = commands.iter().position(is_early).unwrap_or(commands.len()).min(COMMANDS_PER_STEP_MAX);
         let early = commands.split_off(due);
         let due = std::mem::replace(commands, early);
-        self.backlog.finish(count - self.commands.len());
+        self.backlog.free(space - self.space());
         due
+    }
+
+    /// The space that the commands take that have arrived.
+    fn space(&self) -> usize {
+        self.commands.iter().map(space_of).sum()
     }
 
     fn arrive(&mut self, command: PlayerCommand) {
         if matches!(command, PlayerCommand::Input { .. }) && self.input.counts() {
-            // The client counts steps no longer.
+            // The client no longer counts its steps.
             self.input = InputBuffer::default();
         }
         let states = self.commands.iter_mut().rev().take_while(|known| known.is_state());
@@ -210,7 +230,7 @@ mod tests {
     fn a_full_queue_refuses_events_and_steps_and_takes_input() {
         let (sender, mut receiver) = pushed(waves(COMMANDS_MAX));
         assert!(!sender.push(waves(1).remove(0)) && !sender.push_steps(1, Vec::new()));
-        assert!(sender.push(facing(0.1)) && sender.push(facing(0.2)));
+        assert!((0..INPUT_SPACE).all(|_| sender.push(facing(0.1))) && !sender.push(facing(0.2)));
         assert_eq!(take(&mut receiver).len(), COMMANDS_PER_STEP_MAX);
         assert!(sender.push(waves(1).remove(0)));
         let left = COMMANDS_MAX - COMMANDS_PER_STEP_MAX + 2;
@@ -264,12 +284,12 @@ mod tests {
         let waker = Waker::from(Arc::clone(&wakes));
         let context = Context::from_waker(&waker);
         let (sender, mut receiver) = pushed(waves(COMMANDS_MAX - 1));
-        assert!(sender.poll_room(&context).is_ready());
+        assert!(sender.poll_space(&context).is_ready());
         assert!(sender.push(waves(1).remove(0)));
-        assert!(sender.poll_room(&context).is_pending() && wakes.0.load(Ordering::SeqCst) == 0);
+        assert!(sender.poll_space(&context).is_pending() && wakes.0.load(Ordering::SeqCst) == 0);
         take(&mut receiver);
         take(&mut receiver);
         assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
-        assert!(sender.poll_room(&context).is_ready());
+        assert!(sender.poll_space(&context).is_ready());
     }
 }

@@ -91,7 +91,7 @@ pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 /// bytes.
 pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
 
-/// Maximum commands of a client that wait for the room. While the queue is full, the client's task stops reading from
+/// Maximum commands of a client that wait for the room, of which a state counts as an eighth. While the queue is full, the client's task stops reading from
 /// the client.
 pub(crate) const COMMANDS_MAX: usize = 64;
 

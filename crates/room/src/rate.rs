@@ -84,9 +84,11 @@ const REFUSALS_BURST: f64 = 40.0;
 pub struct Rates {
     actions_hz: u32,
     kinds: [Allowance; MessageKind::ALL.len()],
+    /// Only the client's room takes this lock.
+    pub(crate) refusals: Arc<Mutex<Refusals>>,
 }
 
-/// The answers that a client may get to what its room refused.
+/// The allowances for answers to refused actions and poses.
 pub(crate) struct Refusals {
     /// Answers to actions.
     pub(crate) actions: Allowance,
@@ -95,9 +97,13 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    pub(crate) fn new(now: Instant) -> Self {
+    fn new(now: Instant) -> Self {
         let actions = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
         Self { moves: actions.clone(), actions }
+    }
+
+    fn is_full(&mut self, now: Instant) -> bool {
+        self.actions.is_full(now) && self.moves.is_full(now)
     }
 }
 
@@ -108,7 +114,7 @@ impl Rates {
             let (_, per_second, burst) = kind.row(actions_hz);
             Allowance::new(per_second, burst, now)
         });
-        Self { actions_hz, kinds }
+        Self { actions_hz, kinds, refusals: Arc::new(Mutex::new(Refusals::new(now))) }
     }
 
     /// Describes a kind and its limit for people, in close reasons and in answers to dropped messages.
@@ -117,7 +123,7 @@ impl Rates {
     }
 
     fn is_full(&mut self, now: Instant) -> bool {
-        self.kinds.iter_mut().all(|allowance| allowance.is_full(now))
+        self.kinds.iter_mut().all(|allowance| allowance.is_full(now)) && self.refusals.lock().is_full(now)
     }
 
     /// Creates allowances for a client whose messages waited before they could be sent.

@@ -6,13 +6,14 @@ use std::sync::LazyLock;
 
 /// The type definitions for editors: the name of each module after `@nowcast/`, and the text. They lie in the folder `.nowcast`
 /// of a world, where the aliases of `.luaurc` name them.
-pub const TYPES: [(&str, &str); 11] = [
+pub const TYPES: [(&str, &str); 12] = [
     ("world", include_str!("types/world.luau")),
     ("test", include_str!("types/test.luau")),
     ("dialogue", include_str!("types/dialogue.luau")),
     ("headset", include_str!("types/headset.luau")),
     ("inventory", include_str!("types/inventory.luau")),
     ("leaderboard", include_str!("types/leaderboard.luau")),
+    ("notices", include_str!("types/notices.luau")),
     ("npc", include_str!("types/npc.luau")),
     ("rotation", include_str!("types/rotation.luau")),
     ("rounds", include_str!("types/rounds.luau")),

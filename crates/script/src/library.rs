@@ -4,11 +4,12 @@
 use crate::sources::Sources;
 
 /// The modules, ordered by name: the name for `require`, and the text.
-pub const LIBRARY: [(&str, &str); 9] = [
+pub const LIBRARY: [(&str, &str); 10] = [
     ("@nowcast/dialogue", include_str!("library/dialogue.luau")),
     ("@nowcast/headset", include_str!("library/headset.luau")),
     ("@nowcast/inventory", include_str!("library/inventory.luau")),
     ("@nowcast/leaderboard", include_str!("library/leaderboard.luau")),
+    ("@nowcast/notices", include_str!("library/notices.luau")),
     ("@nowcast/npc", include_str!("library/npc.luau")),
     ("@nowcast/rotation", include_str!("library/rotation.luau")),
     ("@nowcast/rounds", include_str!("library/rounds.luau")),

@@ -753,6 +753,14 @@ declare module "@nowcast/leaderboard" {
 }
 
 /** @noResolution */
+declare module "@nowcast/notices" {
+  import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
+
+  /** Shows a player a text for some seconds (2), at a place of the screen ("message"). A newer text at this place replaces it; nil removes it. */
+  export function tell(this: void, player: Player, text?: string, seconds?: number, place?: string): void;
+}
+
+/** @noResolution */
 declare module "@nowcast/npc" {
   import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 

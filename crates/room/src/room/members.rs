@@ -12,6 +12,7 @@ use nowcast_limits::Verdict;
 use nowcast_world::{
     Command, EntityId, Input, JoinRequest, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal,
 };
+use parking_lot::Mutex;
 use tracing::debug;
 
 pub(super) use self::held::{HeldSeat, standing};
@@ -50,7 +51,8 @@ pub(super) struct Member {
     /// What the client has sent.
     pub(super) commands: CommandReceiver,
     pub(super) id: PlayerId,
-    refusals: Refusals,
+    /// The client's allowances for answers, which it keeps when it reconnects.
+    refusals: Arc<Mutex<Refusals>>,
     /// The input in force in the world, and its number.
     pub(super) input: Input,
     pub(super) input_number: u16,
@@ -102,10 +104,6 @@ impl Members {
 
     pub(super) fn find(&self, id: PlayerId) -> Option<&Member> {
         self.seated.iter().find(|member| member.id == id)
-    }
-
-    fn find_mut(&mut self, id: PlayerId) -> Option<&mut Member> {
-        self.seated.iter_mut().find(|member| member.id == id)
     }
 
     /// The players and the numbers of their inputs in force, ordered by player.
@@ -217,10 +215,11 @@ impl Members {
     /// Seats a newcomer, which must have been greeted.
     pub(super) fn seat(&mut self, context: &RoomContext, newcomer: Newcomer, behind_ms: u16) {
         context.rooms.metrics.clients.inc();
+        let refusals = Arc::clone(&newcomer.client.rates.lock().refusals);
         self.seated.push(Member {
             commands: newcomer.client.take_receiver(),
+            refusals,
             client: newcomer.client,
-            refusals: Refusals::new(Instant::now()),
             id: newcomer.id,
             input: Input::default(),
             input_number: 0,
@@ -252,8 +251,8 @@ impl Members {
             _ => return,
         };
         context.rooms.metrics.drop_message("action_refused");
-        let Some(member) = self.find_mut(player) else { return };
-        let verdict = member.refusals.actions.judge(Instant::now());
+        let Some(member) = self.find(player) else { return };
+        let verdict = member.refusals.lock().actions.judge(Instant::now());
         match verdict {
             Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),
             Verdict::Drop if number.is_none() => {}
@@ -271,10 +270,12 @@ impl Members {
         why: &OwnerError,
     ) {
         context.rooms.metrics.drop_message("owner_refused");
-        let Some(member) = self.find_mut(player) else { return };
+        let Some(member) = self.find(player) else { return };
         let is_state = request == OwnerRequest::Move;
-        let Refusals { actions, moves } = &mut member.refusals;
-        let verdict = if is_state { moves } else { actions }.judge(Instant::now());
+        let mut refusals = member.refusals.lock();
+        let allowance = if is_state { &mut refusals.moves } else { &mut refusals.actions };
+        let verdict = allowance.judge(Instant::now());
+        drop(refusals);
         match verdict {
             Verdict::Pass => member.client.deny(request, entity, number, &why.to_string()),
             Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS.into())),

@@ -118,8 +118,9 @@ impl SessionIntake {
             changes.push(Change { step: number.wrapping_sub(ago), input });
         }
         self.commands.admit(MessageKind::Input, rates)?;
-        self.counts_steps = true;
-        if !self.handle.commands.push_steps(*number, changes) {
+        if self.handle.commands.push_steps(*number, changes) {
+            self.counts_steps = true;
+        } else {
             self.metrics.drop_message("backlog");
         }
         Ok(())

@@ -79,8 +79,8 @@ struct Found {
 }
 
 impl Found {
-    /// Whether the folder has this contents, which load.
-    fn is(&self, sources: &Sources, assets: &Assets) -> bool {
+    /// Whether these contents are in force. False while the folder has a fault.
+    fn is_in_force(&self, sources: &Sources, assets: &Assets) -> bool {
         self.fault.is_none() && *sources == self.good && *assets == self.assets
     }
 }
@@ -296,7 +296,7 @@ impl ScriptVersions {
     /// the version loads.
     pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
         if let Ok((sources, assets)) = &read
-            && self.found.lock().is(sources, assets)
+            && self.found.lock().is_in_force(sources, assets)
         {
             return None;
         }

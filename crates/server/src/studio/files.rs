@@ -102,10 +102,11 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &s
                     let target = format!("worlds/{world}/files/{path}");
                     let removed = async move {
                         blocking(move || files.remove(&path, &expected)).await?;
-                        put_in_force(shared, world).await;
                         ok(json!({ "ok": true }))
                     };
-                    audited(shared, request, "remove_file", target, Json::Null, removed).await
+                    let answer = audited(shared, request, "remove_file", target, Json::Null, removed).await?;
+                    put_in_force(shared, world).await;
+                    Ok(answer)
                 }
                 _ => Err(no_route(request)),
             }
@@ -166,10 +167,11 @@ async fn put(
     let saved = async move {
         let written = path.clone();
         let (revision, created) = blocking(move || files.write(&written, &text, &expected)).await?;
-        put_in_force(shared, world).await;
         ok(json!({ "path": path, "revision": revision, "created": created }))
     };
-    audited(shared, request, "save_file", target, detail, saved).await
+    let answer = audited(shared, request, "save_file", target, detail, saved).await?;
+    put_in_force(shared, world).await;
+    Ok(answer)
 }
 
 /// Saves several files, or none.
@@ -195,7 +197,6 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
         .collect();
     let saved = async move {
         let written = blocking(move || folder.write_all(&texts)).await?;
-        put_in_force(shared, world).await;
         let files: Vec<Json> = paths
             .iter()
             .zip(written)
@@ -203,7 +204,9 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
             .collect();
         ok(json!({ "files": files }))
     };
-    audited(shared, request, "save_files", target, detail, saved).await
+    let answer = audited(shared, request, "save_files", target, detail, saved).await?;
+    put_in_force(shared, world).await;
+    Ok(answer)
 }
 
 /// Waits until written files are in force, or are found not to load. So a replay right after a save uses what was saved.

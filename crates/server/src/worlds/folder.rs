@@ -289,7 +289,7 @@ impl FolderWatch {
     /// found not to load.
     pub(crate) async fn read_now(&self) {
         let (read, done) = oneshot::channel();
-        // The thread has ended if the watch could not be kept, and a later start reads the folder.
+        // The thread ends only if it panics. Then nobody reads the folder until the server starts again.
         if self.news.send(News::ReadNow(read)).is_ok() {
             let _ = done.await;
         }
@@ -438,31 +438,45 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
 
 fn settle(news: &Receiver<News>, mut watched: Watched, is_wanted: &Weak<()>, mut changed: impl FnMut()) {
     while is_wanted.strong_count() > 0 {
-        let mut next = news.recv_timeout(LOOK);
-        if matches!(next, Err(RecvTimeoutError::Timeout)) {
-            if watched.look() {
-                changed();
+        let first = match news.recv_timeout(LOOK) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                if watched.look() {
+                    changed();
+                }
+                continue;
             }
-            continue;
-        }
-        let mut waiting = None;
-        for _ in 0..SETTLES_MAX {
-            match next {
-                // A new folder may have the inode number of the removed one.
-                Ok(News::Change { is_of_root: true }) => watched.identity = None,
-                Ok(News::Change { is_of_root: false }) => {}
-                Ok(News::ReadNow(read)) => {
-                    waiting = Some(read);
-                    break;
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let (mut is_of_root, mut waiting) = (false, Vec::new());
+        let mut take = |news| match news {
+            News::Change { is_of_root: also } => is_of_root |= also,
+            News::ReadNow(read) => waiting.push(read),
+        };
+        let is_awaited = matches!(first, News::ReadNow(_));
+        take(first);
+        for _ in 0..if is_awaited { 0 } else { SETTLES_MAX } {
+            match news.recv_timeout(SETTLE) {
+                Ok(next) => {
+                    let is_awaited = matches!(next, News::ReadNow(_));
+                    take(next);
+                    if is_awaited {
+                        break;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            next = news.recv_timeout(SETTLE);
+        }
+        // One read serves all changes, and all who wait.
+        news.try_iter().for_each(take);
+        if is_of_root {
+            // A new folder may have the inode number of the removed one.
+            watched.identity = None;
         }
         watched.look();
         changed();
-        if let Some(read) = waiting {
+        for read in waiting {
             // Whoever waited may have left.
             let _ = read.send(());
         }

@@ -101,7 +101,8 @@ impl From<OfferError> for WorldError {
     }
 }
 
-/// Offers the worlds of a configuration. Their folders are watched while the returned watchers, by name of the world, exist.
+/// Offers the worlds of a configuration. Returns the watchers of folders by the names of their worlds. A folder is watched until
+/// its watcher is dropped.
 ///
 /// # Errors
 /// Fails if a world cannot be offered, or if the configuration has no world.

@@ -11,6 +11,7 @@ const MODULES: readonly (readonly [file: string, title: string, prefix: string])
     "headset",
     "inventory",
     "leaderboard",
+    "notices",
     "npc",
     "rotation",
     "rounds",

@@ -165,3 +165,36 @@ fn a_folder_that_is_removed_and_created_again_is_watched_again() {
     drop(watcher);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn one_read_serves_all_who_wait_and_no_report_is_lost() {
+    let folder = std::env::temp_dir().join(format!("nowcast-read-now-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (sender, news) = channel();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let (read, done) = oneshot::channel();
+            sender.send(News::ReadNow(read)).unwrap();
+            done
+        })
+        .collect();
+    // More reports than the thread waits for, of which the last concerns the folder itself.
+    for _ in 0..3 * SETTLES_MAX {
+        sender.send(News::Change { is_of_root: false }).unwrap();
+    }
+    sender.send(News::Change { is_of_root: true }).unwrap();
+    drop(sender);
+    let watched = Watched {
+        folder: folder.clone(),
+        watcher: Box::new(notify::NullWatcher),
+        place: Arc::new(Mutex::new(folder.clone())),
+        identity: None,
+    };
+    let (alive, mut reads) = (Arc::new(()), 0);
+    settle(&news, watched, &Arc::downgrade(&alive), || reads += 1);
+    assert_eq!(reads, 1);
+    for mut done in waiting {
+        assert_eq!(done.try_recv(), Ok(()));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
