@@ -53,7 +53,7 @@ fn space_of(command: &PlayerCommand) -> usize {
 /// Counts the messages that the room has not finished. Wakes the client's task when there is space again.
 #[derive(Default)]
 struct Backlog {
-    /// The space that messages take.
+    /// The space that unfinished messages take.
     taken: AtomicUsize,
     /// Whether `task` waits for space.
     is_awaited: AtomicBool,
@@ -160,7 +160,7 @@ impl CommandReceiver {
         due
     }
 
-    /// The space that the commands take that have arrived.
+    /// The space of the commands that have arrived.
     fn space(&self) -> usize {
         self.commands.iter().map(space_of).sum()
     }
