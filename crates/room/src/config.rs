@@ -91,8 +91,8 @@ pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 /// bytes.
 pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
 
-/// Maximum commands of a client that wait for the room, of which a state counts as an eighth. While the queue is full, the client's task stops reading from
-/// the client.
+/// Maximum commands of a client that wait for the room. A state counts as an eighth of a command. While the queue is full, the
+/// client's task stops reading from the client.
 pub(crate) const COMMANDS_MAX: usize = 64;
 
 /// Maximum commands of a client that its room takes in one step. For each of them the room may add a command that states the

@@ -48,7 +48,7 @@ pub(super) struct Members {
 /// A player with a client.
 pub(super) struct Member {
     pub(super) client: Arc<ClientHandle>,
-    /// What the client has sent.
+    /// The client's messages that wait for the room.
     pub(super) commands: CommandReceiver,
     pub(super) id: PlayerId,
     /// The client's allowances for answers, which it keeps when it reconnects.
@@ -61,7 +61,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Takes what the client has sent for this step.
+    /// Takes the client's commands for this step, and counts faults in its input.
     pub(super) fn take_commands(&mut self, context: &RoomContext) -> VecDeque<PlayerCommand> {
         let metrics = &context.rooms.metrics;
         self.commands.take(|heard| {

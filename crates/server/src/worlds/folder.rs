@@ -449,27 +449,32 @@ fn settle(news: &Receiver<News>, mut watched: Watched, is_wanted: &Weak<()>, mut
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let (mut is_of_root, mut waiting) = (false, Vec::new());
-        let mut take = |news| match news {
-            News::Change { is_of_root: also } => is_of_root |= also,
-            News::ReadNow(read) => waiting.push(read),
+        // Returns whether somebody waits.
+        let mut take = |next| match next {
+            News::Change { is_of_root: also } => {
+                is_of_root |= also;
+                false
+            }
+            News::ReadNow(read) => {
+                waiting.push(read);
+                true
+            }
         };
-        let is_awaited = matches!(first, News::ReadNow(_));
-        take(first);
-        for _ in 0..if is_awaited { 0 } else { SETTLES_MAX } {
+        let mut is_awaited = take(first);
+        for _ in 0..SETTLES_MAX {
+            if is_awaited {
+                break;
+            }
             match news.recv_timeout(SETTLE) {
-                Ok(next) => {
-                    let is_awaited = matches!(next, News::ReadNow(_));
-                    take(next);
-                    if is_awaited {
-                        break;
-                    }
-                }
+                Ok(next) => is_awaited = take(next),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        // One read serves all changes, and all who wait.
-        news.try_iter().for_each(take);
+        // One read serves all changes and all requests that have arrived.
+        for next in news.try_iter() {
+            take(next);
+        }
         if is_of_root {
             // A new folder may have the inode number of the removed one.
             watched.identity = None;
@@ -477,7 +482,7 @@ fn settle(news: &Receiver<News>, mut watched: Watched, is_wanted: &Weak<()>, mut
         watched.look();
         changed();
         for read in waiting {
-            // Whoever waited may have left.
+            // The request may have ended meanwhile.
             let _ = read.send(());
         }
     }
