@@ -104,9 +104,8 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &s
                         blocking(move || files.remove(&path, &expected)).await?;
                         ok(json!({ "ok": true }))
                     };
-                    let answer = audited(shared, request, "remove_file", target, Json::Null, removed).await?;
-                    put_in_force(shared, world).await;
-                    Ok(answer)
+                    let removed = audited(shared, request, "remove_file", target, Json::Null, removed).await;
+                    put_in_force(shared, world, removed).await
                 }
                 _ => Err(no_route(request)),
             }
@@ -169,9 +168,8 @@ async fn put(
         let (revision, created) = blocking(move || files.write(&written, &text, &expected)).await?;
         ok(json!({ "path": path, "revision": revision, "created": created }))
     };
-    let answer = audited(shared, request, "save_file", target, detail, saved).await?;
-    put_in_force(shared, world).await;
-    Ok(answer)
+    let saved = audited(shared, request, "save_file", target, detail, saved).await;
+    put_in_force(shared, world, saved).await
 }
 
 /// Saves several files, or none.
@@ -204,16 +202,19 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
             .collect();
         ok(json!({ "files": files }))
     };
-    let answer = audited(shared, request, "save_files", target, detail, saved).await?;
-    put_in_force(shared, world).await;
-    Ok(answer)
+    let saved = audited(shared, request, "save_files", target, detail, saved).await;
+    put_in_force(shared, world, saved).await
 }
 
-/// Waits until written files are in force, or are found not to load. So a replay right after a save uses what was saved.
-async fn put_in_force(shared: &Shared, world: &str) {
-    if let Some(watch) = shared.watchers.get(world) {
+/// Waits until written files are in force, or are found not to load, and then returns the answer. So a replay right after a save
+/// uses the saved rules.
+async fn put_in_force(shared: &Shared, world: &str, answer: Answer) -> Answer {
+    if answer.is_ok()
+        && let Some(watch) = shared.watchers.get(world)
+    {
         watch.read_now().await;
     }
+    answer
 }
 
 /// Reads the revision that the author edited from the headers.
