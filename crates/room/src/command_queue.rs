@@ -14,8 +14,8 @@ use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
 use crate::player_command::{Given, PlayerCommand};
 use crate::session::input_buffer::{BufferedInput, Change, InputBuffer};
 
-/// Maximum wait of an action for the client step in which the action was sent. A delayed walker is usually at most a second
-/// behind.
+/// The longest time that an action waits until the walker takes the step in which the client sent the action. A delayed walker
+/// is usually at most a second behind its client.
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 /// Creates the queue of one client.
@@ -37,13 +37,14 @@ enum Queued {
 /// The space that a state takes. A state is small, and the room drops it if a newer one has arrived.
 const STATE_SPACE: usize = 1;
 
-/// The space that an event takes, and a message with steps.
+/// The space that an event or a message with steps takes.
 const EVENT_SPACE: usize = 8;
 
 /// The space of a queue.
 const SPACE: usize = COMMANDS_MAX * EVENT_SPACE;
 
-/// The space beyond [`SPACE`] for inputs, because the avatar of a silent client must stop.
+/// Extra space, beyond [`SPACE`], for inputs without steps. A full queue must still accept the input that stops the avatar of a
+/// silent client.
 const INPUT_SPACE: usize = 64;
 
 fn space_of(command: &PlayerCommand) -> usize {
@@ -127,8 +128,9 @@ pub(crate) struct CommandReceiver {
 }
 
 impl CommandReceiver {
-    /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
-    /// yet. Calls `heard` with the faults of each message with steps.
+    /// Takes the commands for one step, in order. Stops before the first action that was sent in a step that the walker has not
+    /// taken yet, unless the action has waited for [`ACTION_WAIT_MAX`]. For each message with steps, calls `heard` with the
+    /// faults found in it.
     pub(crate) fn take(&mut self, mut heard: impl FnMut(BufferedInput)) -> VecDeque<PlayerCommand> {
         if self.backlog.taken.load(Ordering::Acquire) == 0 {
             return VecDeque::new();

@@ -206,8 +206,8 @@ async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Ans
     put_in_force(shared, world, saved).await
 }
 
-/// Waits until written files are in force, or are found not to load, and then returns the answer. So a replay right after a save
-/// uses the saved rules.
+/// After a successful change, waits until the changed files are in force or have failed to load. Then returns the answer. So a
+/// replay right after a save uses the saved rules.
 async fn put_in_force(shared: &Shared, world: &str, answer: Answer) -> Answer {
     if answer.is_ok()
         && let Some(watch) = shared.watchers.get(world)

@@ -285,8 +285,8 @@ pub(crate) struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Reads the folder without waiting for a report of the system. Returns once the current contents are in force, or are
-    /// found not to load.
+    /// Reads the folder without waiting for a report of the system. Returns once the current contents are in force
+    /// or have failed to load.
     pub(crate) async fn read_now(&self) {
         let (read, done) = oneshot::channel();
         // The thread ends only if it panics. Then nobody reads the folder until the server starts again.
